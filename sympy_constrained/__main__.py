@@ -39,8 +39,6 @@ agree that must, 1 if not, or if a model cannot be read.
 """
 # Further names that a file may define.
 FIELDS = 'parameters', 'start', 'inputs', 'fixed', 't_end'
-# What a page draws of `Model.visual`.
-DRAWN = 'points', 'lines', 'contacts', 'surfaces', 'view', 'origin', 'frame'
 
 
 def main(arguments=None):
@@ -140,9 +138,8 @@ def write_pages(given):
     def written(found):
         path = given.save/f'{found.name}.html'
         report(found.form(UdwadiaKalabaMethod), found.start, found.parameters,
-               found.inputs, fixed=found.fixed, title=found.title, **{
-                   name: found.visual[name] for name in DRAWN
-                   if name in found.visual}).save(path)
+               found.inputs, fixed=found.fixed, title=found.title,
+               **found.visual).save(path)
         print(f'wrote {path}')
         return True
 

@@ -29,17 +29,18 @@ LAYERS = {
     'numeric': MODEL,
     'interop': MODEL | {'numeric'},
     'optimal': MODEL | {'numeric', 'interop'},
-    'plotting': MODEL | {'contact', 'numeric'},
+    'scene': MODEL | {'contact', 'numeric'},
+    'plotting': MODEL | {'contact', 'numeric', 'scene'},
     'models': MODEL | {'contact', 'methods'},
     'comparison': MODEL | {'analysis', 'methods', 'numeric', 'plotting',
                            'models', 'timing'},
-    'report': MODEL | {'contact', 'analysis', 'numeric', 'plotting'},
+    'report': MODEL | {'contact', 'analysis', 'numeric', 'scene'},
 }
 ANYTHING = {'__init__', '__main__'}     # the two doors of the package
 
 ARRAY_LIBRARIES = {'numpy', 'scipy', 'matplotlib'}
-USES_ARRAYS = {'numeric', 'interop', 'optimal', 'plotting', 'comparison',
-               'report', '__main__'}
+USES_ARRAYS = {'numeric', 'interop', 'optimal', 'scene', 'plotting',
+               'comparison', 'report', '__main__'}
 
 # Calls that may hang on the matrices of a model, or decide by luck.
 FORBIDDEN_CALLS = {'simplify', 'trigsimp', 'inv', 'pinv', 'inverse_ADJ',
@@ -160,5 +161,6 @@ def test_importing_the_package_loads_no_array_library():
     assert not loaded_by(f'import {NAME}', ARRAY_LIBRARIES)
 
 
-def test_importing_the_numeric_layer_loads_no_plotting_library():
-    assert not loaded_by(f'import {NAME}.numeric', {'matplotlib'})
+def test_numbers_and_pages_need_no_plotting_library():
+    assert not loaded_by(f'import {NAME}.numeric, {NAME}.report',
+                         {'matplotlib'})

@@ -109,10 +109,14 @@ class Dimensions:
         loads, places = arguments.get('forcelist') or (), []
         for body in arguments.get('bodies') or ():
             places.append(body.masscenter)
+            is_rigid = isinstance(body, RigidBody)
+            if is_rigid:
+                places.append(body.frame)
+            if is_ground(body, arguments.get('frame')):
+                continue
             self.given(body.mass, {'kg': 1})
             self.given(body.potential_energy, JOULE)
-            if isinstance(body, RigidBody):
-                places.append(body.frame)
+            if is_rigid:
                 self.given(body.central_inertia, {'kg': 1, 'm': 2})
         for place, load in loads:
             places.append(place)
@@ -242,6 +246,12 @@ class Dimensions:
                 for base in BASES}
         return tuple(sum(k*{**unit, **exponents}[x][i]
                          for x, k in form.items()) for i in range(3))
+
+
+def is_ground(body, frame):
+    """Whether a body is fixed in a frame: no equation has its mass."""
+    return getattr(body, 'frame', None) == frame is not None and (
+        _compat.velocity(body.masscenter, frame) == 0)
 
 
 def combined(*forms):

@@ -12,9 +12,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ..numeric.names import label
 from ..numeric.progress import Progress
-from .labels import in_unit, unit_of, with_units
-from .positions import finer
-from .scene_items import SceneItems
+from ..scene.labels import in_unit, unit_of, with_units
+from ..scene.positions import finer
+from ..scene.scene_items import SceneItems
 
 __all__ = ['animate', 'plot_snapshots']
 
@@ -22,6 +22,7 @@ __all__ = ['animate', 'plot_snapshots']
 # speed that takes about the last one.
 SHORTEST, LONGEST, USUAL = 2., 15., 8.
 MOST_LABELS = 9
+NARROW = 2.7            # width of axes in space without numbers, in inches
 DPI = 80                # of files
 # Times of the paths in a picture, and for each frame of an animation.
 SMOOTH, FINEST = 600, 8
@@ -179,7 +180,8 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
                    ax=None):
     """Bodies, points and lines at some times, the last one the darkest.
 
-    The static counterpart of :func:`animate`, with whole paths.
+    The static counterpart of :func:`animate`, with whole paths. Without
+    ``trails`` the axes contain the bodies at these times only.
 
     Parameters
     ==========
@@ -321,6 +323,10 @@ def set_space(ax, low, high, camera, unit=''):
         getattr(ax, f'set_{letter}label')(in_unit(letter, unit))
         axis.set_major_locator(matplotlib.ticker.MaxNLocator(
             2 + round(3*length/size.max())))
+    if ax.bbox.width < NARROW*ax.figure.dpi:
+        for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+            axis.set_ticklabels([])
+            axis.set_label_text('')
     ax.set_box_aspect(size, zoom=1.4 - 0.3*min(1.5, slender(size)))
     ax.view_init(*camera)
     ax.zaxis.labelpad = 7 + 4*min(1.5, slender(size))

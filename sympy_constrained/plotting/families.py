@@ -4,7 +4,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 
-from .labels import COLORS, tex
+from ..scene.labels import COLORS, tex
 
 __all__ = ['plot_family']
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 
-from .labels import COLORS, in_unit, tex
+from ..scene.labels import COLORS, in_unit, tex
 
 __all__ = ['plot_fit']
 

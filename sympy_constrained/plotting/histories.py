@@ -8,9 +8,9 @@ import numpy as np
 
 from ..numeric.names import Names, label
 from ..numeric.tolerances import TOLERANCE
-from .labels import (
+from ..scene.labels import (
     COLORS, in_unit, paths_of, rows_of, tex, unit_of, visible, with_units)
-from .positions import system_of
+from ..scene.positions import system_of
 
 __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
            'plot_power', 'plot_phase', 'plot_constraint_forces',
@@ -29,6 +29,8 @@ QUANTITIES = {
 FORCES = {'m/s': 'N', 'rad/s': 'N m'}
 # A change of energy below this part is an error, not a motion's.
 QUIET = 1e-6
+# Quantities below this part of the largest of their kind are rounding errors.
+NOISE = 1e-11
 
 
 def plot(trajectory, model=None):
@@ -78,10 +80,13 @@ def plot(trajectory, model=None):
             notes.append(f'energy constant to {quiet:.0e}{_unit(trajectory)}')
     if trajectory.multipliers.shape[1]:
         panels += [(plot_constraint_forces, {'speeds': group}) for group in
-                   _by_unit(trajectory, trajectory.speeds)]
+                   _by_unit(trajectory, trajectory.speeds)
+                   if not _is_noise(*_forces_on(trajectory, group))]
         rows = range(len(trajectory.multiplier_names))
         panels += [(plot_multipliers, {'rows': group}) for group in _by_unit(
-            trajectory, rows, lambda k: _row_unit(trajectory, k))]
+            trajectory, rows, lambda k: _row_unit(trajectory, k))
+            if not _is_noise(trajectory.multipliers[:, group],
+                             trajectory.multipliers)]
     figure = _panels(trajectory, panels, 2)
     title = getattr(model, 'title', '') or (
         type(model).__name__ if model is not None else '')
@@ -120,7 +125,8 @@ def plot_states(trajectory, names=None, ax=None):
         if set(labels) <= set(map(label, group))), 'states')
     units = [unit_of(trajectory, name) for name in names]
     return _lines(trajectory, [trajectory[name] for name in names],
-                  [_name(trajectory, name) for name in names], kind, ax, units)
+                  [_name(trajectory, name) for name in names], kind, ax, units,
+                  scale=trajectory.x)
 
 
 def plot_residuals(trajectory, ax=None):
@@ -160,7 +166,7 @@ def plot_energy(trajectory, ax=None):
         labels.append(f'work, within {np.abs(error).max(initial=0.):.0e}'
                       + _unit(trajectory))
     return _lines(trajectory, columns, labels, 'energy', ax,
-                  [unit_of(trajectory, 'energy')])
+                  [unit_of(trajectory, 'energy')], scale=energy)
 
 
 def plot_power(trajectory, ax=None):
@@ -215,11 +221,11 @@ def plot_phase(trajectory, x, v=None, ax=None):
 def plot_constraint_forces(trajectory, ax=None, speeds=None):
     """Generalized constraint forces, one for each speed, or for some."""
     speeds = trajectory.speeds if speeds is None else speeds
-    places = [trajectory.speeds.index(u) for u in speeds]
     units = [FORCES.get(unit_of(trajectory, u), '') for u in speeds]
-    return _lines(trajectory, trajectory.constraint_forces[:, places].T,
-                  [f'on {tex(u)}' for u in speeds],
-                  'generalized constraint force', ax, units, 'constraint ')
+    forces, scale = _forces_on(trajectory, speeds)
+    return _lines(trajectory, forces.T, [f'on {tex(u)}' for u in speeds],
+                  'generalized constraint force', ax, units, 'constraint ',
+                  scale)
 
 
 def plot_multipliers(trajectory, ax=None, rows=None):
@@ -235,13 +241,15 @@ def plot_multipliers(trajectory, ax=None, rows=None):
     is_redundant = trajectory.rank.max(initial=0) < full
     kind = 'multiplier of\nleast norm' if is_redundant else 'multiplier'
     return _lines(trajectory, trajectory.multipliers[:, list(rows)].T, labels,
-                  kind, ax, [_row_unit(trajectory, k) for k in rows], None)
+                  kind, ax, [_row_unit(trajectory, k) for k in rows], None,
+                  trajectory.multipliers)
 
 
 def plot_reactions(trajectory, names=None, ax=None):
     """Forces and moments in joints, of a run with ``reactions``.
 
-    Of one joint the components, of several the magnitudes.
+    Of one joint the components, of several the magnitudes. Without axes,
+    forces or moments that vanish have no panel.
 
     Parameters
     ==========
@@ -259,11 +267,16 @@ def plot_reactions(trajectory, names=None, ax=None):
             "method.joint_reactions()` to `simulate`.")
     names = [names] if isinstance(names, str) else list(
         names or trajectory.reactions)
+    scale = np.array([trajectory.reactions[name] for name in names])
+    kinds = [(kind, scale[..., part]) for kind, part in (
+        ('force', slice(3)), ('moment', slice(3, None)))]
     if ax is None:
-        ax = plt.subplots(2, 1, figsize=(WIDTH, 2*HEIGHT), sharex=True,
-                          layout='constrained')[1]
-    for k, (kind, place) in enumerate(zip(('force', 'moment'), ax)):
-        parts = [trajectory.reactions[name][:, 3*k:3*k + 3] for name in names]
+        kinds = [(kind, parts) for kind, parts in kinds
+                 if not _is_noise(parts, scale)] or kinds[:1]
+        ax = plt.subplots(len(kinds), 1, figsize=(WIDTH, HEIGHT*len(kinds)),
+                          sharex=True, layout='constrained', squeeze=False
+                          )[1][:, 0]
+    for (kind, parts), place in zip(kinds, ax):
         if len(names) == 1:
             columns, labels = parts[0].T, [
                 f'${kind[0].upper()}_{axis}$ in {names[0]}' for axis in 'xyz']
@@ -271,10 +284,11 @@ def plot_reactions(trajectory, names=None, ax=None):
             columns, labels = [np.linalg.norm(part, axis=1)
                                for part in parts], names
         _lines(trajectory, columns, labels, kind, place,
-               [unit_of(trajectory, kind)])
-    ax[0].set_xlabel('')
-    if len(names) > 1:
-        ax[1].get_legend().remove()     # the same as above
+               [unit_of(trajectory, kind)], scale=scale)
+    for upper in ax[:-1]:
+        upper.set_xlabel('')
+    for lower in ax[1:] if len(names) > 1 else ():
+        lower.get_legend().remove()     # the same as above
     return ax[0].figure
 
 
@@ -327,8 +341,22 @@ def _groups(trajectory):
     return [x for x in trajectory.states if x not in speeds], speeds
 
 
+def _is_noise(values, scale):
+    """Whether values are rounding errors of those of the same kind."""
+    return np.abs(values).max(initial=0.) <= NOISE*np.abs(scale).max(
+        initial=0.)
+
+
+def _forces_on(trajectory, speeds):
+    """Generalized constraint forces, and those of all speeds."""
+    forces = trajectory.constraint_forces
+    return forces[:, [trajectory.speeds.index(u) for u in speeds]], forces
+
+
 def _has_power(trajectory):
-    return trajectory.power is not None and trajectory.power.any()
+    power, energy = trajectory.power, trajectory.energy
+    return power is not None and not _is_noise(
+        power*np.ptp(trajectory.t), 0. if energy is None else energy)
 
 
 def _by_unit(trajectory, names, unit=None):
@@ -416,12 +444,16 @@ def _axes(ax, size=(WIDTH, 2.8)):
     return plt.subplots(figsize=size, layout='constrained')
 
 
-def _lines(trajectory, columns, labels, kind, ax, units=(), before=''):
+def _lines(trajectory, columns, labels, kind, ax, units=(), before='',
+           scale=0.):
     """Histories of quantities of one unit, or with the unit of each.
 
     The axis is named by its quantity, after ``before``, or by the ``kind``.
+    Rounding errors of quantities of the size ``scale`` are drawn as zero.
     """
     figure, ax = _axes(ax)
+    if _is_noise(columns, scale):
+        columns = np.zeros_like(columns)
     if len(set(units)) == 1:
         unit = units[0]
         name = kind if before is None or unit not in QUANTITIES else (

@@ -12,7 +12,7 @@ from sympy import Basic
 from ..numeric.names import label
 from ..numeric.trajectory import Trajectory
 from .histories import known
-from .labels import COLORS, in_unit, tex, unit_of
+from ..scene.labels import COLORS, in_unit, tex, unit_of
 
 __all__ = ['plot_sweep']
 

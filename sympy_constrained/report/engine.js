@@ -298,7 +298,10 @@ class Motion {
 
   /* Forces of constraints: points of attack are in the scene. */
   forces() {
-    const {model, t, x} = this, z = this.solve(t, x), n = model.uindex.length;
+    const {model, t, x} = this, n = model.uindex.length;
+    if (model.f.given) return this.call('given', t, x, [
+      ...this.solveByRank(t, x).subarray(model.x.length)]);
+    const z = this.solve(t, x);
     const rates = model.uindex.map(i => z[i]);
     if (model.f.reactions) return this.call('reactions', t, x, rates);
     if (!model.f.forces) return null;

@@ -9,9 +9,10 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.mathml import MathMLPresentationPrinter
 
 from ..model.kinetics import frames_of
+from ..numeric.names import label
 
 __all__ = ['comparison_table', 'constraint_table', 'equation_rows', 'math',
-           'model_tables', 'table']
+           'model_tables', 'number', 'table']
 
 # Shared parts get names above this number of operations. Formulas are left
 # out above the second, and those without names above the third, of their size
@@ -130,18 +131,24 @@ def inertia_of(body):
     return math(dyadic.to_matrix(*frames)) if len(frames) == 1 else ''
 
 
-def model_tables(compiled, system, x):
-    """States with their start, constants with their values, bodies."""
+def model_tables(compiled, system, x, units):
+    """States with their start, constants with their values, bodies.
+
+    ``units`` maps names to texts.
+    """
+    def value(item, x):
+        return f'{number(x)} {units.get(label(item), "")}'
+
     equations = compiled.equations
     kinds = {**dict.fromkeys(equations.q, 'coordinate'),
              **dict.fromkeys(equations.u, 'speed')}
     parts = [table(('state', '', 'start'), [
-        (math(state), kinds.get(state, 'further state'), number(value))
-        for state, value in zip(compiled.states, x)])]
+        (math(state), kinds.get(state, 'further state'), value(state, start))
+        for state, start in zip(compiled.states, x)])]
     if compiled.constants:
         parts.append(table(('constant', 'value'), [
-            (math(symbol), number(value))
-            for symbol, value in zip(compiled.constants, compiled.p)]))
+            (math(symbol), value(symbol, p))
+            for symbol, p in zip(compiled.constants, compiled.p)]))
     if system is not None and system.bodies:
         parts.append(table(('body', 'mass', 'central inertia'), [
             (escape(body.name), math(body.mass), inertia_of(body))
@@ -206,8 +213,9 @@ def equation_rows(equations, method):
     where = (f' Equation ({tag}) is derived in the documentation of '
              f'sympy_constrained, page <code>theory/{page}</code>.'
              if tag else '')
-    return (f'<p>{len(equations.states)} states, {len(equations.unknowns)} '
-            f'unknowns, {count} operations.{where}</p>{html}')
+    return (f'<p>States: {len(equations.states)}; unknowns: '
+            f'{len(equations.unknowns)}; operations: {count}.{where}</p>'
+            f'{html}')
 
 
 def comparison_table(found):

@@ -18,6 +18,10 @@ dark.addEventListener('change', event => { paint(event.matches); show(); });
 const short = x => !isFinite(x) ? '–' : Math.abs(x) >= 1e4 || (
   x && Math.abs(x) < 1e-3) ? x.toExponential(2) : String(+x.toPrecision(4));
 
+const rounded = (x, size) => Math.abs(x) > 1e-12*Math.abs(size) ? x : 0;
+const measured = (x, unit) => short(x) + (unit ? ` ${unit}` : '');
+const inUnit = ({math, unit}) => math + (unit ? ` in ${unit}` : '');
+
 /* Do something that may have no result, such as a step into a singularity. */
 function attempt(action) {
   try {
@@ -46,13 +50,17 @@ function record() {
 function fit() {
   const outs = [view.places()], {t, x, h, steps} = motion;
   const before = performance.now();
+  let strongest = 0;
   try {
     for (let k = 1; k <= 50 && performance.now() - before < 250; k++) {
       motion.advance(t + k*0.05*speed, 100);
       outs.push(view.places());
+      if (DATA.scene.forces && !strongest) strongest = largest(
+        motion.forces() || []);
     }
   } catch (error) { /* as far as the motion goes */ }
   Object.assign(motion, {t, x, h, steps});
+  $('forces').parentNode.hidden = !strongest;
   view.fit(outs);
 }
 
@@ -103,11 +111,16 @@ function frame(now) {
 
 function show() {
   view.draw();
-  const lines = [['time', motion.t.toFixed(2)]];
-  if (isFinite(energy0)) lines.push(['energy', short(motion.energy())]);
+  const {t, energy, force} = DATA.units;
+  const digits = Math.max(2, 2 - Math.floor(Math.log10(speed)));
+  const lines = [['time', `${motion.t.toFixed(digits)} ${t}`]];
+  if (isFinite(energy0)) lines.push(
+    [DATA.energy, measured(motion.energy(), energy)]);
+  if (DATA.work) lines.push(['work', measured(rounded(
+    motion.x[DATA.x.length], motion.energy()), energy)]);
   if (DATA.rows) lines.push(['residual', motion.residual.toExponential(1)]);
   if (DATA.scene.forces && view.showForces && view.strongest) lines.push(
-    ['largest force', short(view.strongest)]);
+    ['largest force', measured(view.strongest, force)]);
   if (!DATA.scene.parts.length) lines.push(
     ['no bodies: give points or lines to draw', '']);
   if (playing) lines.push(['frames/s', rate.toFixed(0)]);
@@ -149,9 +162,9 @@ function chart(canvas, columns) {
     c.stroke();
     c.fillText(short(v), left - 6, Y(v) + 4);
   }
-  c.fillText(`t = ${end.toFixed(1)}`, w - 6, h - 3);
+  c.fillText(`t = ${measured(end, DATA.units.t)}`, w - 6, h - 3);
   c.textAlign = 'left';
-  c.fillText(Math.abs(begin).toFixed(1), left, h - 3);
+  c.fillText(short(begin), left, h - 3);
   columns.forEach((k, i) => {
     c.strokeStyle = tone(COLORS[i % COLORS.length], 1);
     c.lineWidth = 1.6;
@@ -173,10 +186,13 @@ function slider(parent, name, value, low, high, changed) {
   const output = document.createElement('output');
   Object.assign(input, {type: 'range', min: low, max: high, step: 'any'});
   input.setAttribute('aria-label', name.text);
-  const tell = x => { input.value = x; output.textContent = short(x); };
+  const tell = x => {
+    input.value = x;
+    output.textContent = measured(x, name.unit);
+  };
   tell(value);
   input.addEventListener('input', () => {
-    output.textContent = short(+input.value);
+    tell(+input.value);
     changed(+input.value);
   });
   row.append(input, output);
@@ -203,7 +219,9 @@ const tellStart = DATA.states.map((name, i) => slider(
     })) start.set(motion.x.subarray(0, start.length));
     else start.set(old);
     reset();
-    start.forEach((x, k) => { if (k !== i) tellStart[k](x); });
+    start.forEach((x, k) => {
+      if (k !== i) tellStart[k](rounded(x, largest(start)));
+    });
   }));
 
 DATA.constants.forEach((name, i) => {
@@ -241,7 +259,6 @@ const toggle = (id, key) => {
 };
 toggle('forces', 'showForces');
 toggle('paths', 'showPaths');
-if (!DATA.scene.forces) $('forces').parentNode.remove();
 $('play').onclick = () => play(!playing);
 $('reset').onclick = () => reset(true);
 $('step').onclick = () => { play(false); advance(1/30); show(); };
@@ -256,7 +273,7 @@ document.addEventListener('keydown', event => {
     return;
   const actions = {
     ' ': () => $('play').click(), r: () => reset(true), '.': () => $('step').click(),
-    f: () => $('forces') && $('forces').click(), p: () => $('paths').click(),
+    f: () => $('forces').click(), p: () => $('paths').click(),
     '+': () => { view.zoom *= 1.15; show(); },
     '-': () => { view.zoom /= 1.15; show(); }};
   if (actions[key] && !(inside === 'BUTTON' && key === ' ')) {
@@ -285,11 +302,15 @@ addEventListener('resize', show);
 
 $('chart-name').innerHTML = DATA.qindex.slice(0, 8).map((i, k) =>
   `<b style="color:${tone(COLORS[k % COLORS.length], 1)}">${
-    DATA.states[i].math}</b>`).join(' &ensp; ');
+    inUnit(DATA.states[i])}</b>`).join(' &ensp; ');
+$('energy-name').textContent = inUnit({
+  math: `change of ${DATA.energy}${DATA.work ? ' less the work' : ''}`,
+  unit: DATA.units.energy});
 $('arrows').textContent = {
   reactions: 'Arrows: joint reactions.',
   added: 'Arrows: mass times the acceleration that the constraints add.',
-}[DATA.scene.forces] || '';
+}[DATA.scene.forces] || (
+  DATA.scene.forces ? `Arrows: ${DATA.scene.forces}.` : '');
 setSpeed(speed);
 if (calm) $('paths').checked = view.showPaths = false;
 reset(true);

@@ -9,20 +9,27 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+import numpy as np
+
 from ..analysis.integrability.classification import classify_constraints
 from ..errors import ConstrainedDynamicsError, MissingIngredientError
+from ..model.call_signatures import arguments_of
 from ..model.equations import EquationsOfMotion
+from ..model.units import units_of
 from ..numeric.compiled import CompiledEquations
 from ..numeric.manifold.consistent_state import consistent_state
 from ..numeric.names import label
+from ..numeric.tolerances import TYPED
 from .formulas import (
-    comparison_table, constraint_table, equation_rows, math, model_tables)
+    comparison_table, constraint_table, equation_rows, math, model_tables,
+    number)
 from .functions import Functions, compiled_for_page
 from .scene import Scene
 
 __all__ = ['Report', 'report']
 
 MOST_ROWS = 12          # that are classified, if they are for velocities
+ROUNDING = 1e-12        # of states, relative to the largest
 
 
 @dataclass(frozen=True)
@@ -71,8 +78,9 @@ class Report:
 
 
 def report(method, start, constants=None, inputs=None, *, title=None,
-           points=(), lines=(), contacts=(), surfaces=(), view=None, up=None,
-           origin=None, frame=None, picture=None, fixed=(), t=0., speed=1.,
+           points=(), lines=(), contacts=(), surfaces=(), springs=(),
+           forces=None, rows=(), view=None, up=None, origin=None, frame=None,
+           picture=None, units=None, fixed=(), t=0., speed=1.,
            comparison=None) -> Report:
     """Return one page with a model, its equations and its motion.
 
@@ -88,9 +96,11 @@ def report(method, start, constants=None, inputs=None, *, title=None,
     as in :func:`.simulate`.
 
     Bodies are drawn as links to the points fixed in them and as the
-    homogeneous disc, rod or ellipsoid that has their inertia. Arrows are
-    joint reactions if the model has joints or rows with a place, otherwise
-    mass times the acceleration that the constraints add to each body.
+    homogeneous disc, rod or ellipsoid that has their inertia. Arrows are the
+    ``forces``; without these joint reactions if the model has joints or rows
+    with a place, otherwise mass times the acceleration that the constraints
+    add to each body. The ``visual`` of a ready model has keyword arguments
+    for this function, too.
 
     Examples
     ========
@@ -110,20 +120,30 @@ def report(method, start, constants=None, inputs=None, *, title=None,
 
     method : a method, EquationsOfMotion or CompiledEquations
     start : mapping or sequence
-        A guess for the states at the start, which is made consistent.
+        A guess for the states at the start, which is made consistent. The
+        page states which values were changed.
     constants : mapping, optional
         Value of each constant.
     inputs : mapping, optional
         Expressions, numbers or tables for specified functions. Those left
         out have a slider and are zero at first.
     title : str, optional
-    points, lines, contacts, surfaces, view, origin, frame : optional
-        What to draw, as for :func:`.animate`.
+    points, lines, contacts, surfaces, springs : optional
+    forces, view, origin, frame : optional
+        What to draw, as for :func:`.animate`; forces are Vectors or triples
+        of expressions.
+    rows : iterable of tuples, optional
+        Where rows act that were given as expressions, as for
+        ``joint_reactions``.
     up : str, optional
         The axis that points upwards, such as ``'z'`` or ``'-z'``; by default
         the one opposite to the weights.
     picture : mapping, optional
         Numbers for constants that only the picture has.
+    units : mapping, optional
+        Texts of the units of states and constants, and of ``'t'``,
+        ``'energy'`` and ``'force'``. By default the SI units that follow from
+        the model; an empty mapping leaves them out.
     fixed : iterable of states, optional
         States of the start that keep their value.
     t : float
@@ -149,27 +169,38 @@ def report(method, start, constants=None, inputs=None, *, title=None,
 
     """
     compiled = compiled_for_page(method, constants, inputs)
-    x = consistent_state(compiled, start, fixed, t)
+    given = compiled.names.vector(start, 'start')
+    x = rounded(consistent_state(compiled, given, fixed, t), given)
     functions = Functions(compiled, float(t), x)
     drawn = None if isinstance(method, (
         EquationsOfMotion, CompiledEquations)) else method
-    scene = Scene(functions, drawn, points, lines, contacts, surfaces, view,
-                  up, origin, frame, picture)
-    scene.add_forces(method)
+    if units is None:
+        units = units_of(arguments_of(drawn)[1]) if drawn else {}
+    units = {label(name): text for name, text in units.items()}
+    scene = Scene(functions, drawn, points, lines, contacts, surfaces,
+                  springs, view, up, origin, frame, picture)
+    scene.add_forces(method, forces, rows)
     data = functions.data(functions.write_extra(scene.drift))
     scene.write()
     equations = compiled.equations
     name = title or type(method).__name__
     data |= {
         'scene': scene.data, 'speed': speed,
-        'states': [names_of(item) for item in compiled.states],
-        'constants': [names_of(item) for item in compiled.constants],
+        'states': [names_of(item, units) for item in compiled.states],
+        'constants': [names_of(item, units) for item in compiled.constants],
+        'units': {name: units.get(name, '') for name in (
+            't', 'energy', 'force')},
+        'energy': 'energy' if has_potential(compiled, t, x) else (
+            'kinetic energy'),
         'qindex': compiled.q_index.tolist(),
         'rows': len(compiled.residual_names)}
     classes, redundant = examined(method)
     return Report(Template(text_of('page.html')).substitute(
         title=escape(name), css=text_of('page.css'),
-        model=model_tables(compiled, scene.system, x),
+        model=model_tables(compiled, scene.system, x, units),
+        moved=moved(compiled.states, given, x),
+        units='Values are in SI units.' if units else (
+            'Values have the units of the constants.'),
         constraints=constraint_table(equations, classes, redundant) if (
             equations.constraint_names) else '<p>None.</p>',
         equations=equation_rows(equations, method),
@@ -186,9 +217,40 @@ def text_of(name):
     return files(__package__).joinpath(name).read_text(encoding='utf-8')
 
 
-def names_of(item):
-    """Name in text, and as a formula."""
-    return {'text': label(item), 'math': math(item)}
+def names_of(item, units):
+    """Name in text, as a formula, and the unit."""
+    return {'text': label(item), 'math': math(item),
+            'unit': units.get(label(item), '')}
+
+
+def rounded(x, given):
+    """The state without rounding errors, where it was ``given`` or is 0."""
+    noise = ROUNDING*np.abs(x).max(initial=0.)
+    x = np.where(np.abs(x - given) <= noise, given, x)
+    return np.where(np.abs(x) <= noise, 0., x)
+
+
+def moved(states, given, x):
+    """A note about states that were not on the constraints."""
+    changed = np.abs(x - given) > TYPED*max(1., np.abs(x).max(initial=0.))
+    if not changed.any():
+        return ''
+    return '<p class="note">Moved onto the constraints: {}.</p>'.format(
+        ', '.join(f'{math(states[k])} from {number(given[k])} to '
+                  f'{number(x[k])}' for k in np.flatnonzero(changed)))
+
+
+def has_potential(compiled, t, x):
+    """Whether the energy is not kinetic alone."""
+    if not compiled.has('energy'):
+        return False
+    for shift in 0., 0.1, 0.37:
+        rest = x + shift*np.cos(np.arange(len(x)))
+        rest[compiled.u_index] = 0.
+        with suppress(ArithmeticError):     # outside the domain
+            if compiled.energy(t, rest):
+                return True
+    return False
 
 
 def examined(method):

@@ -25,10 +25,10 @@ from ..model.kinetics import axes_of_body, measure_dyadic
 from ..model.loads import parse_loads
 from ..numeric.codegen.native import with_given
 from ..numeric.names import number
-from ..plotting.positions import Positions, system_of
-from ..plotting.scene_items import (
+from ..scene.positions import Positions, system_of
+from ..scene.scene_items import (
     located_bodies, named_lines, named_places, seeds)
-from ..plotting.wireframes import unknown
+from ..scene.wireframes import unknown
 
 __all__ = ['Scene']
 
@@ -46,10 +46,11 @@ class Scene:
     """
 
     def __init__(self, functions, model, points=(), lines=(), contacts=(),
-                 surfaces=(), view=None, up=None, origin=None, frame=None,
-                 constants=None):
+                 surfaces=(), springs=(), view=None, up=None, origin=None,
+                 frame=None, constants=None):
         compiled = functions.compiled
         points, lines = named_places(points), named_lines(lines)
+        springs = named_lines(springs)
         surfaces = [*as_list(surfaces, 'surfaces'), *(
             getattr(contact, f'{side}_geometry')
             for contact in as_list(contacts, 'contacts')
@@ -73,9 +74,10 @@ class Scene:
         shown = {surface.frame for surface in surfaces}
         for color, (body, place, axes) in enumerate(bodies):
             self.add_body(color, body, place, axes, shown)
-        for name, line in lines:
-            self.add('line', at=[self.place(find.position(p)) for p in line],
-                     name=name)
+        for kind, items in ('line', lines), ('spring', springs):
+            for name, line in items:
+                self.add(kind, name=name, at=[
+                    self.place(find.position(p)) for p in line])
         for color, (name, place) in enumerate(points.items(), len(bodies)):
             self.add('dot', at=self.place(find.position(place)), name=name,
                      color=color, trail=True)
@@ -202,25 +204,45 @@ class Scene:
 
     # -- forces ----------------------------------------------------------
 
-    def add_forces(self, method):
-        """Joint reactions where the model has joints or located rows, else
-        mass times what the constraints add to the acceleration of each body.
+    def add_forces(self, method, forces=None, rows=()):
+        """The given forces; else joint reactions where the model has joints
+        or rows with a place; else mass times what the constraints add to the
+        acceleration of each body.
         """
         equations = self.functions.compiled.equations
-        if self.add_reactions(method, equations):
-            return
-        if (self.system is not None and equations.u == self.system.u
+        if forces:
+            self.add_given(forces, equations)
+        elif not self.add_reactions(method, equations, rows) and (
+                self.system is not None and equations.u == self.system.u
                 and equations.multipliers):
-            self.data |= {'forces': 'added', 'attack': self.added(
-                self.find._kinematics)}
+            points = self.added(self.find._kinematics)
+            if points:
+                self.data |= {'forces': 'added', 'attack': points}
 
-    def add_reactions(self, method, equations):
+    def add_given(self, forces, equations):
+        """Write forces in states and multipliers."""
+        refs = [ref for _, acts in forces.values()
+                for ref, in self.find.vector(acts).refs]
+        multipliers = [x for x in equations.unknowns
+                       if x in equations.multipliers]
+        lost = set(self.unknown(refs)).difference(map(str, multipliers))
+        if lost:
+            raise unknown(sorted(lost), 'a force')
+        self.functions.write_refs('given', self.g, refs, multipliers,
+                                  self.numbers)
+        self.data |= {'forces': ', '.join(forces), 'attack': [
+            self.place(self.find.position(place))
+            for place, _ in forces.values()]}
+
+    def add_reactions(self, method, equations, rows):
         """Write the forces of joints and rows; returns whether they exist."""
         if self.find.frame is None or not hasattr(method, 'joint_reactions'):
             return False
         try:
-            found = method.joint_reactions(frame=self.find.frame)
+            found = method.joint_reactions(rows=rows, frame=self.find.frame)
         except ConstrainedDynamicsError:        # forces without a place
+            if rows:
+                raise
             return False
         where = {name: x.location for name, x in found.items()
                  if isinstance(x.location, Point)

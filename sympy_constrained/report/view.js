@@ -121,6 +121,8 @@ class View {
         if (part.kind === 'surface' && part.mesh === 'plane') continue;
         for (const k of [part.at].flat()) lowest = Math.min(
           lowest, dot(this.point(out, k), this.up));
+        if (part.kind === 'surface' && part.moves) for (const x of this.rim(
+          part)) see(this.fixed(out, part.at, part.axes, x));
         const r = part.kind === 'shape' ? Math.sqrt(4*Math.max(
           ...out.slice(part.ratios, part.ratios + 3))) : 0;
         for (const k of [part.at].flat()) see(this.point(out, k), r*0.7);
@@ -135,6 +137,14 @@ class View {
     this.size = Math.max(Math.hypot(...add(high, low, -1)), 1e-9);
     this.meshes = null;
     this.lowest = isFinite(lowest) ? lowest : 0;
+  }
+
+  /* Some points of a surface, in its axes. */
+  rim({f, mesh}) {
+    const us = range(0, TURN, 8), vs = {ball: [0.8, Math.PI/2, 2.3],
+      torus: range(0, TURN, 4), tube: [0], rim: [0]}[mesh] || [];
+    return us.flatMap(u => vs.map(v => Array.from(this.motion.call(
+      f, this.motion.t, this.motion.x, mesh === 'rim' ? [u] : [u, v]))));
   }
 
   /* Faces of shapes and surfaces, which change with the constants. */
@@ -360,6 +370,8 @@ class View {
     const color = COLORS[(part.color || 0) % COLORS.length];
     if (part.kind === 'link' || part.kind === 'line')
       this.link(out, part, color, list);
+    else if (part.kind === 'spring') this.spring(
+      part.at.map(k => this.project(this.point(out, k))), list);
     else if (part.kind === 'support')
       this.support(this.project(this.point(out, part.at)), list);
     else if (part.kind === 'dot') this.dot(out, part, color, list);
@@ -423,6 +435,19 @@ class View {
       list.push([p.depth + 0.012*this.size, () => this.disc(p, Math.max(
         2, 0.42*this.width*p.s/this.look.scale), this.paper, this.ink)]);
     });
+  }
+
+  /* A coil between two points. */
+  spring([a, b], list) {
+    const [x, y] = [b.x - a.x, b.y - a.y], n = Math.hypot(x, y) || 1;
+    const wide = 0.6*this.width + 2, turns = 14;
+    const at = (along, across) => ({x: a.x + along*x - across*wide*y/n,
+      y: a.y + along*y + across*wide*x/n});
+    const points = [at(0, 0), at(0.12, 0), ...range(0, 1, turns - 1).map(
+      (e, k) => at(0.12 + 0.76*(k + 0.5)/turns, (-1)**k)), at(0.88, 0),
+    at(1, 0)];
+    list.push([(a.depth + b.depth)/2, () => this.stroke(
+      points, 1.4, this.ink)]);
   }
 
   /* In a plane, a triangle on hatched ground. */

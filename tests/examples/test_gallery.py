@@ -66,3 +66,9 @@ def test_script_holds_and_draws(script, tmp_path, runner):
 
 def test_there_are_scripts():
     assert len(SCRIPTS) >= 20
+
+
+@pytest.mark.parametrize('script', SCRIPTS, ids=lambda path: path.stem)
+def test_a_page_has_a_view_or_says_why_not(script):
+    text = script.read_text(encoding='utf-8')
+    assert '\nreport(' in text or 'no living view' in ' '.join(text.split())

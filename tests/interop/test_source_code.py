@@ -2,6 +2,8 @@
 import ctypes
 import shutil
 import subprocess
+from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -82,6 +84,28 @@ def test_c_gives_our_rates(name, tmp_path):
         A = compiled.expression(method.graph.sympy('A'))(.3, state)
         np.testing.assert_allclose(A.T@lam, forces, atol=1e-12*max(
             1, np.abs(lam).max()))
+
+
+def test_the_call_from_python_in_the_documentation(tmp_path, monkeypatch):
+    page = (Path(__file__).resolve().parents[2]/'doc'/'howto'
+            / 'interoperate.rst').read_text(encoding='utf-8')
+    block = page.partition('    import ctypes, subprocess\n')[2].partition(
+        '\n\n``precision')[0]
+    g, l = symbols('g l')
+    pendulum = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+        hol_coneqs=[x**2 + y**2 - l**2])
+    built(tmp_path, to_source(pendulum, 'c', 'it'))      # skips without cc
+    written(tmp_path, to_source(pendulum, 'c', 'pendulum'))
+    monkeypatch.chdir(tmp_path)
+    names = {'pendulum': pendulum, 'ctypes': ctypes, 'subprocess': subprocess}
+    exec(dedent(block), names)
+    compiled = compile_equations(pendulum, names['values'])
+    state = list(names['x'])
+    assert names['is_regular'] == 1
+    np.testing.assert_allclose(list(names['rates']), compiled.rhs(0, state))
+    np.testing.assert_allclose(list(names['lam']),
+                               compiled.multipliers(0, state))
 
 
 def test_c_in_single_precision_and_its_example(tmp_path):

@@ -113,6 +113,8 @@ def test_units_follow_from_what_a_model_says():
     rows = units_of({**pendulum.arguments, 'hol_coneqs': [
         Piecewise((x, x > 0), (L, True)) - sqrt(atan2(y, x))*abs(y)]})
     assert rows['holonomic row 0'] == 'm'
+    # The ground has a mass and an inertia, which are in no equation.
+    assert not any('ground' in str(x) for x in built('four_bar').units)
 
 
 @named(MODELS, heavy=())

@@ -29,8 +29,8 @@ from sympy_constrained.numeric import (                     # noqa: E402
 from sympy_constrained.numeric.names import label           # noqa: E402
 from sympy_constrained.numeric.sweeps.result import SweepRun   # noqa: E402
 from sympy_constrained.plotting.animation import frame_times   # noqa: E402
-from sympy_constrained.plotting.labels import COLORS        # noqa: E402
-from sympy_constrained.plotting.wireframes import wireframe    # noqa: E402
+from sympy_constrained.scene.labels import COLORS        # noqa: E402
+from sympy_constrained.scene.wireframes import wireframe    # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -111,6 +111,27 @@ def test_forces_and_multipliers(motion):
     assert len(motion.events) > 1       # once in the legend
     assert [x.get_text() for x in ax.get_legend().get_texts()] == [
         *names, 'event']
+
+
+def test_rounding_errors_are_drawn_as_zero_or_not_at_all(motion):
+    """Forces of 10 leave moments of 1e-14."""
+    count = len(motion.t)
+    noise = 1e-14*np.sin(np.arange(3.*count)).reshape(count, 3)
+    run = replaced(motion, reactions={
+        'pin': np.hstack([10 + noise, noise])})
+    panel, = plotting.plot_reactions(run).axes
+    assert panel.get_ylabel().startswith('force')
+    _, axes = plt.subplots(2)
+    plotting.plot_reactions(run, ax=axes)
+    assert not np.any([line.get_ydata() for line in axes[1].lines[:3]])
+    both = replaced(motion, reactions={'pin': np.hstack([10 + noise, 1e-3*(
+        1 + noise)])})
+    assert len(plotting.plot_reactions(both).axes) == 2
+    columns = np.hstack([10 + noise[:, :1], noise[:, :1]])
+    run = replaced(motion, multipliers=columns, multiplier_names=('a', 'b'))
+    _, ax = plt.subplots()
+    plotting.plot_multipliers(run, ax, [1])
+    assert not ax.lines[0].get_ydata().any()
 
 
 def test_multipliers_of_redundant_rows_have_least_norm(motion, pendulum):

@@ -131,8 +131,13 @@ def test_every_page_is_small_and_needs_no_network():
 
 @pytest.mark.slow
 def test_all_pages_are_small():
-    sizes = {name: len(page_of(name).html.encode()) for name in MODELS}
-    assert max(sizes.values()) < 800_000
+    """With what the models know about their picture."""
+    for name in MODELS:
+        m = model(name)
+        method = m.form(UdwadiaKalabaMethod)
+        page = report(method, m.start, values_of(m, method), m.inputs,
+                      fixed=m.fixed, **m.visual)
+        assert len(page.html.encode()) < 800_000
 
 
 @node
@@ -326,6 +331,84 @@ def test_places():
     assert '"kind":"line"' in page.html and '"flat":2' in page.html
     with pytest.raises(MissingIngredientError, match='a'):
         report(method, m.start, m.parameters, **options)
+
+
+def data_of(page):
+    """The numbers of a page."""
+    return json.loads(page.html.partition('const DATA = ')[2].partition(
+        ';\n')[0])
+
+
+def test_a_start_that_was_moved_is_stated():
+    page = page_of('cartesian_pendulum', start=[0.9, 0., 0., 0.])
+    assert 'Moved onto the constraints' in page.html
+    assert 'from 0.9 to 1.' in page.html
+    exact = page_of('cartesian_pendulum', start=[0.6, -0.8, 0., 0.])
+    assert 'Moved' not in exact.html
+
+
+def test_no_rounding_error_is_a_start():
+    """The speed along the rod vanishes; it is not 1e-17."""
+    page = page_of('cartesian_pendulum', start=[0.6, -0.8, 0.3, -0.4])
+    assert data_of(page)['x'][2:] == [0., 0.]
+
+
+def test_energy_has_the_right_name():
+    """Weight as a load is not in the energy; its work is shown."""
+    four_bar, pendulum = (data_of(page_of(name)) for name in (
+        'four_bar', 'cartesian_pendulum'))
+    assert (four_bar['energy'], four_bar['work']) == ('kinetic energy', True)
+    assert (pendulum['energy'], pendulum['work']) == ('energy', False)
+
+
+def test_units_of_a_page():
+    found = data_of(page_of('four_bar'))
+    assert found['constants'][0]['unit'] == 'm'
+    assert found['units'] == {'t': 's', 'energy': 'J', 'force': 'N'}
+    assert not any(data_of(page_of('four_bar', units={}))['units'].values())
+    named = data_of(page_of('four_bar', units={'l2': 'mm'}))
+    assert [x['unit'] for x in named['constants']].count('mm') == 1
+
+
+def test_no_forces_no_box():
+    assert 'forces' not in data_of(page_of('spring_mass_damper'))['scene']
+
+
+def test_springs():
+    m = model('spring_mass_damper')
+    page = report(m.form(UdwadiaKalabaMethod), m.start, m.parameters,
+                  **m.visual)
+    assert [part['kind'] for part in data_of(page)['scene']['parts']].count(
+        'spring') == 1
+
+
+@node
+def test_given_forces(tmp_path):
+    """Forces in multipliers are those of `simulate`'s multipliers."""
+    m = model('slider_crank')
+    method = m.form(UdwadiaKalabaMethod)
+    page = report(method, m.start, values_of(m, method), **m.visual)
+    compiled = compile_equations(method, values_of(m, method))
+    force, x = run_node(f"""const page = {script_of(page)};
+        const motion = new page.Motion({{...page.DATA, f: page.FUNCTIONS}});
+        console.log(JSON.stringify([Array.from(motion.forces()),
+            page.DATA.x]));""", tmp_path)
+    assert data_of(page)['scene']['forces'] == 'piston pin'
+    assert np.allclose(force[:2], compiled.multipliers(0., x)[:2])
+
+
+@node
+def test_forces_of_rows_with_a_place(tmp_path):
+    """`rows` says where rows act that are expressions."""
+    m = model('four_bar')
+    method = m.form(UdwadiaKalabaMethod)
+    end, _ = m.visual['forces']['pin force']
+    plain, placed = (data_of(report(
+        method, m.start, values_of(m, method), rows=rows))['scene']['attack']
+        for rows in ((), [(end, axis) for axis in method.frame if axis.dot(
+            method.frame.z) == 0]))
+    assert (len(plain), len(set(plain))) == (3, 3)      # on the bodies
+    assert (len(placed), len(set(placed))) == (2, 1)    # at the pin
 
 
 def test_shapes_and_methods_of_sympy():

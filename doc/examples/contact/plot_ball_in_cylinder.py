@@ -44,6 +44,8 @@ from sympy.physics.mechanics import (
 from sympy_constrained import (
     CylinderSurface, PointContact, SphereSurface, UdwadiaKalabaMethod)
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # The model.
 
@@ -85,13 +87,8 @@ known = -depth*(1 - np.cos(omega*motion.t))
 plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 3.4), layout='constrained')
 left = figure.add_subplot(1, 2, 1, projection='3d')
-around, up = np.meshgrid(np.linspace(0, 2*np.pi, 41), [-2*depth - 0.3, 0.3])
-left.plot_surface(np.cos(around), np.sin(around), up, alpha=0.12, color='0.5')
-left.plot(motion[x], motion[y], motion[z], color='C0', linewidth=1)
-left.plot([0.9], [0], [0], 'ko', markersize=5)
-left.set(xlabel='x in m', ylabel='y in m', zlabel='z in m',
-         title='path of the centre', box_aspect=(1, 1, 1.9),
-         xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+plot_snapshots(motion, method, contacts=contact, times=[0, 1, 2], ax=left,
+               legend=False)
 right = figure.add_subplot(1, 2, 2)
 right.plot(motion.t, motion[z], color='C0', linewidth=3, label='simulated')
 right.plot(motion.t, known, 'k--', linewidth=1, label='closed form')
@@ -109,3 +106,9 @@ plt.show()
 assert np.abs(motion[z] - known).max() < 1e-7
 assert abs(motion[z].min() + 5.45) < 1e-3
 assert np.allclose(motion.multipliers[:, 0], 0.05*0.9*rate**2, rtol=1e-8)
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(method, start, {m: 0.05, r: 0.1, k: 0.4, a: 1, g: 9.81},
+       contacts=contact, title='A ball in a tube')

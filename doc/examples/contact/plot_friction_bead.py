@@ -33,6 +33,8 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import simulate
+from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # The smooth ring gives the normal force: the row has a gradient of length r,
 # and the ring pushes inwards.
@@ -73,23 +75,12 @@ figure, (sketch, decay, power) = plt.subplots(
     1, 3, figsize=(6.5, 2.5), layout='constrained',
     gridspec_kw={'width_ratios': [1, 1.3, 1.3]})
 phi = np.linspace(0, 2*pi, 200)
-sketch.plot(np.cos(phi), np.sin(phi), color='0.6', linewidth=5)
-at = np.array([np.cos(0.8), np.sin(0.8)])
-along = np.array([-at[1], at[0]])
-sketch.plot(*at, 'o', color='C0', markersize=13)
-for vector, text, colour in ((0.7*along, 'v', 'C0'), (-0.4*at, '', 'k'),
-                             (-0.45*along, r'$\mu$N', 'C3')):
-    sketch.annotate('', at + vector, at, arrowprops={
-        'arrowstyle': '->', 'color': colour, 'linewidth': 1.8})
-    sketch.text(*(at + 1.25*vector), text, color=colour, ha='center',
-                va='center')
-sketch.text(*(0.8*at + 0.12*along), 'N', ha='center', va='center')
-sketch.plot([0, 1], [0, 0], ':', color='0.6')
-sketch.plot([0, at[0]/2], [0, at[1]/2], ':', color='0.6')
-sketch.text(0.42, 0.1, r'$\varphi$')
-sketch.set(xlim=(-1.2, 1.4), ylim=(-1.2, 1.4), title='the system, from above')
-sketch.set_aspect('equal')
-sketch.axis('off')
+circle = [(r*np.cos(angle), r*np.sin(angle))
+          for angle in np.linspace(0, 2*pi, 41)]
+plot_snapshots(motion, points={'bead': (x, y)}, lines=[circle], ax=sketch,
+               times=[0, 0.1, 0.3], trails=False, legend=False,
+               forces={'of the ring': ((x, y), np.pad(
+                   motion.constraint_forces, ((0, 0), (0, 1))))})
 turned = np.unwrap(np.arctan2(motion[y], motion[x]))
 decay.plot(np.degrees(turned), speed, label='computed')
 decay.plot(np.degrees(phi[::12]), 3*np.exp(-0.1*phi[::12]), 'o', mfc='none',
@@ -111,3 +102,9 @@ end = motion.events[0].x
 assert abs(np.hypot(end[2], end[3]) - 3*exp(-2*pi*0.1)) < 1e-8
 assert np.abs(speed - 3*np.exp(-0.1*turned)).max() < 1e-8
 assert np.abs(speed - 3/(1 + 0.1*3*motion.t/0.25)).max() < 1e-8
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(rough, motion.x[0], {m: 0.1, r: 0.25, mu: 0.1},
+       points={'bead': (x, y)}, lines=[circle], title='A bead with friction')

@@ -41,6 +41,7 @@ from sympy_constrained import (
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # The model.
 
@@ -116,3 +117,8 @@ plt.show()
 for begin, mean in (0, -4.20), (1, -1.92), (4, 2.82):
     assert abs(spins[100*begin:100*begin + 100].mean() - mean) < 0.006
 assert np.abs(motion.energy_error).max() < 1e-7
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(method, start, contacts=contact, title='A rattleback')

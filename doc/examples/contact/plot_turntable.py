@@ -44,6 +44,7 @@ from sympy_constrained import (
     PlaneSurface, PointContact, SphereSurface, UdwadiaKalabaMethod)
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.report import report
 
 # The model.
 
@@ -132,3 +133,9 @@ lengths = [equations.expression(s) for s in contact.trace_speeds()]
 for moment, state in zip(level.t, level.x):
     assert abs(lengths[0](moment, state) - lengths[1](moment, state)) < 1e-12
 assert np.allclose(level.multipliers[:, 0], 0.2*9.81)
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(method, level.x[0], numbers, contacts=contact,
+       title='A ball on a turntable')

@@ -47,6 +47,8 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # The model.
 
@@ -62,9 +64,10 @@ end = hook.locatenew('load', l*(sin(theta)*N.x - cos(theta)*N.y))
 end.set_vel(N, end.pos_from(O).dt(N))
 load = Particle('load', end, m)
 load.potential_energy = -m*g*l*cos(theta)
+bodies = [Particle('trolley', hook, M), load]
 crane = UdwadiaKalabaMethod(
-    Lagrangian(N, Particle('trolley', hook, M), load), q,
-    hol_coneqs=[x - x_d, l - l_d], frame=N)
+    Lagrangian(N, *bodies), q, hol_coneqs=[x - x_d, l - l_d], bodies=bodies,
+    frame=N)
 values = {M: 10, m: 20, g: 9.81}
 
 # The path of the load: 4 m to the right in 3 s, 1.2 m up and down again, with
@@ -105,29 +108,15 @@ plt.style.use('sympy_constrained.plotting.paper')
 figure, panels = plt.subplots(
     2, 2, figsize=(6.5, 4.3), layout='constrained',
     gridspec_kw={'height_ratios': (1.6, 1)})
-for panel, motion, color, title in (
-        (panels[0, 0], flat, 'C0', 'the system: the load keeps to its path'),
-        (panels[0, 1], plain, 'C1', 'the trolley keeps to the path')):
-    across = motion[x] + motion[l]*np.sin(motion[theta])
-    down = -motion[l]*np.cos(motion[theta])
-    panel.plot([-0.8, 5.2], [0, 0], color='0.4', linewidth=1)
+for panel, motion, title in (
+        (panels[0, 0], flat, 'the load keeps to its path'),
+        (panels[0, 1], plain, 'the trolley keeps to the path')):
     panel.fill([1.8, 2.2, 2.2, 1.8], [-2.15, -2.15, -3.6, -3.6],
                color='0.85')
-    for k in range(0, 301, 30):
-        shade = '0.75' if k != 90 else 'k'
-        panel.plot([motion[x][k], across[k]], [0, down[k]], color=shade,
-                   linewidth=0.8)
-        panel.plot(motion[x][k], 0, 's', color=shade, markersize=7)
-        panel.plot(across[k], down[k], 'o', color=color, markersize=6)
+    plot_snapshots(motion, crane, lines=[(hook, end)], ax=panel,
+                   times=motion.t[:301:30], legend=False)
     panel.plot(X, -H, ':', color='k', linewidth=1)
-    panel.plot(across, down, color=color, linewidth=1)
-    panel.set(title=title, xlabel='in m', xlim=(-0.8, 7), ylim=(-3.7, 0.3),
-              yticks=(0, -1, -2, -3))
-    panel.set_aspect('equal')
-panels[0, 0].text(1.1, -1.1, 'l')
-panels[0, 0].text(1.5, -0.5, 'trolley at x')
-panels[0, 0].plot([1.35, 1.35], [-0.1, -1.7], ':', color='0.4')
-panels[0, 0].text(1.02, -1.72, r'$\theta$')
+    panel.set(title=title, xlim=(-0.8, 7), ylim=(-3.7, 0.3))
 angles, forces = panels[1]
 for motion, color, name in ((flat, 'C0', 'flat'), (plain, 'C1', 'plain')):
     angles.plot(motion.t, np.degrees(motion[theta]), color=color, label=name)
@@ -164,3 +153,11 @@ swing = plain[theta][plain.t > duration]
 energy = 20*9.81*3*(1 - np.cos(np.abs(swing).max()))
 assert abs(energy - plain.work[-1]) < 0.01
 assert 53 < np.degrees(np.abs(swing).max()) < 54
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(crane, flat.x[0], values, {
+    x_d: Piecewise((trolley, t < duration), (4, True)),
+    l_d: Piecewise((rope, t < duration), (depth, True))},
+    lines=[(hook, end)], title='A crane')

@@ -54,6 +54,8 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # The model: a Lagrangian, friction along the hoop, and the drive.
 
@@ -71,7 +73,7 @@ bead.potential_energy = -m*g*R*Cos(theta)
 along = Cos(theta)*hoop.x + Sin(theta)*hoop.z
 driven = UdwadiaKalabaMethod(
     Lagrangian(N, bead), [theta, phi], hol_coneqs=[phi - Omega*t],
-    forcelist=[(P, -c*R*swing*along)], frame=N)
+    forcelist=[(P, -c*R*swing*along)], bodies=[bead], frame=N)
 
 # One motion without friction, and final states with friction.
 
@@ -105,28 +107,11 @@ torque = motion.multipliers[:, 0]
 plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 3.3), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(0.9, 1.2, 1.2))
-sketch = figure.add_subplot(grid[:, 0])
-around = np.linspace(0, 2*pi, 100)
-sketch.plot(0.8*np.sin(around), -np.cos(around), color='C1', linewidth=2)
-sketch.plot([0, 0], [-1.5, 1.5], 'k-.', linewidth=0.8)
-spot = 0.8*np.sin(0.9), -np.cos(0.9)
-sketch.plot([0, spot[0]], [0, spot[1]], color='0.4', linewidth=0.8)
-sketch.plot(*spot, 'o', color='C0', markersize=9)
-arc = np.linspace(0, 0.9, 20)
-sketch.plot(0.4*np.sin(arc), -0.5*np.cos(arc), color='0.4', linewidth=0.8)
-sketch.text(0.1, -0.4, r'$\theta$')
-sketch.text(0.3, -0.2, 'R')
-sketch.annotate('', (-1.1, -0.6), (-1.1, 0), arrowprops={'arrowstyle': '->'})
-sketch.text(-1.05, -0.35, 'g')
-ring = np.linspace(-2.6, 2.2, 40)
-sketch.plot(0.25*np.sin(ring), 1.3 - 0.08*np.cos(ring), color='0.4')
-sketch.annotate('', (0.25*np.sin(2.4), 1.3 - 0.08*np.cos(2.4)),
-                (0.25*np.sin(2.1), 1.3 - 0.08*np.cos(2.1)),
-                arrowprops={'arrowstyle': '->', 'color': '0.4'})
-sketch.text(0.32, 1.25, r'$\varphi = \Omega t$')
-sketch.set(title='the system', xlim=(-1.2, 1.2), ylim=(-1.55, 1.6))
-sketch.set_aspect('equal')
-sketch.axis('off')
+wire = [R*(Sin(angle)*hoop.x - Cos(angle)*hoop.z)
+        for angle in np.linspace(0, 2*pi, 34)]
+plot_snapshots(motion, driven, lines=[wire], times=[0, 0.1, 0.2],
+               legend=False, ax=figure.add_subplot(grid[:, 0],
+                                                   projection='3d'))
 fork = figure.add_subplot(grid[:, 1])
 beyond = np.linspace(1, 2.7, 300)
 branch = np.degrees(np.arccos(1/beyond**2))
@@ -175,3 +160,9 @@ assert np.abs(motion.energy_error).max() < 1e-8
 assert np.abs(torque - 0.1*0.2**2*fast*np.sin(2*motion[theta])
               * motion[swing]).max() < 1e-8
 assert motion.largest_residual < 1e-12
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(driven, motion.x[0], {m: 0.1, R: 0.2, g: 9.81, Omega: fast, c: 0},
+       lines=[wire], title='A bead on a driven hoop')

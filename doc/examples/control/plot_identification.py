@@ -23,13 +23,14 @@ The true values lie within three standard deviations of the estimates.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sympy import cos, symbols
+from sympy import cos, sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     Measurement, compile_equations, identify, simulate)
 from sympy_constrained.plotting import plot_fit
+from sympy_constrained.report import report
 
 m, l, g, c1, c2 = symbols('m l g c1 c2')
 q1, q2 = dynamicsymbols('q1 q2')
@@ -75,3 +76,11 @@ assert 0.8 < np.std(fit.residuals) < 1.2
 
 print(fit)
 print(fit.evaluations, 'integrations')
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+knee = (l*sin(q1), -l*cos(q1))
+tip = (knee[0] + l*sin(q2), knee[1] - l*cos(q2))
+report(rods, motion.x[0], true, lines=[((0, 0), knee), (knee, tip)],
+       points={'tip': tip}, title='A damped double pendulum')

@@ -47,6 +47,8 @@ from sympy.physics.mechanics import (
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # The model: three links, and the tip on its circle.
 
@@ -73,7 +75,7 @@ row = [(tip - circle).dot(N.x), (tip - circle).dot(N.y)]
 
 def arm(**options):
     return UdwadiaKalabaMethod(Lagrangian(N, *links), q, hol_coneqs=row,
-                               frame=N, **options)
+                               bodies=links, frame=N, **options)
 
 
 arms = [arm(), arm(weight=eye(3))]
@@ -94,23 +96,10 @@ grid = figure.add_gridspec(2, 4, height_ratios=(1.3, 1))
 names = 'no weight (Gauss)', 'least torque'
 for k, motion in enumerate(motions):
     panel = figure.add_subplot(grid[0, 2*k:2*k + 2])
-    around = np.linspace(0, 2*pi, 80)
-    panel.plot(0.6 + 0.1*np.cos(around), 0.3 + 0.1*np.sin(around), 'k',
-               linewidth=1)
-    for i in range(0, 201, 33):
-        angles = np.cumsum(motion.x[i, :3])
-        places = np.cumsum([[0, 0]] + [
-            [length*np.cos(angle), length*np.sin(angle)]
-            for length, angle in zip(lengths, angles)], axis=0)
-        panel.plot(*places.T, 'o-', markersize=3, linewidth=1 + 1.5*(i == 0),
-                   color=f'C{k}', alpha=1 if i == 0 else 0.4)
-        if i == 0 and k == 0:
-            for j, (x, y) in enumerate(places[:3]):
-                panel.text(x - 0.05, y + 0.02, f'$q_{j + 1}$', ha='right')
-    panel.plot(0, 0, 'k^', markersize=8)
-    panel.set(title=f'{names[k]}: the first turn', xlabel='in m',
-              xlim=(-0.35, 0.95), ylim=(-0.32, 0.64))
-    panel.set_aspect('equal')
+    plot_snapshots(motion, arms[k], points={'tip': tip}, ax=panel,
+                   times=motion.t[:201:33], trails=False, legend=False)
+    panel.set(title=f'{names[k]}: the first turn', xlim=(-0.35, 0.95),
+              ylim=(-0.32, 0.64))
 torques = figure.add_subplot(grid[1, :2])
 energies = figure.add_subplot(grid[1, 2:])
 for k, motion in enumerate(motions):
@@ -153,3 +142,8 @@ pauses = [motion.energy[[200, 400]] for motion in motions]
 assert sizes[1][:30].max() < sizes[0][:30].max()
 assert sizes[0].max() < 6 and sizes[1].max() > 100
 assert pauses[0].max() < 0.05 and pauses[1].min() > 4
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(arms[1], start, points={'tip': tip}, title='A redundant arm')

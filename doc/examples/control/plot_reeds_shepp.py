@@ -42,11 +42,13 @@ from math import pi, sqrt
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sympy import cos, sin
+from sympy import Matrix, cos, sin
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.optimal import optimal_motion
+from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 x, y, theta, F, tau = dynamicsymbols('x y theta F tau')
 vx, vy, omega = x.diff(), y.diff(), theta.diff()
@@ -88,16 +90,12 @@ for sign, colour, name in (
         (forward, 'C0', 'forward'), (~forward, 'C1', 'backward')):
     plan.plot(np.where(sign, best[x], np.nan), np.where(sign, best[y], np.nan),
               color=colour, linewidth=2, label=name)
-for t in np.linspace(0, best.motion.t[-1], 11):
-    X, Y, angle = best.motion.at([t])[0, :3]
-    corners = np.array([[-0.15, 0.35, 0.35, -0.15, -0.15],
-                        [-0.1, -0.1, 0.1, 0.1, -0.1]])
-    c, s = np.cos(angle), np.sin(angle)
-    plan.plot(*(np.array([[c, -s], [s, c]])@corners + [[X], [Y]]),
-              color='0.6', linewidth=0.8, zorder=0)
+ahead = Matrix([[cos(theta), -sin(theta)], [sin(theta), cos(theta)]])
+outline = [tuple(Matrix([x, y]) + ahead*Matrix(corner)) for corner in (
+    (-0.15, -0.1), (0.35, -0.1), (0.35, 0.1), (-0.15, 0.1), (-0.15, -0.1))]
+plot_snapshots(best.motion, lines=[outline], times=11, ax=plan)
 plan.set(xlabel='x in m', ylabel='y in m',
          title=r'aside by $2(\sqrt{3} - 1)$ m')
-plan.set_aspect('equal', adjustable='datalim')
 plan.legend()
 curve = np.linspace(1e-3, pi, 100)
 graph.plot(aside(curve), curve, color='0.5', label='four arcs, closed form')
@@ -114,3 +112,9 @@ for length, best in zip(lengths, ways):
     assert 0 < best.cost/length - 1 < 2e-3
 assert best.error < 1e-6
 assert coarse.cost - pi > 2.5*(best.cost - pi)
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(best.equations, best.motion.x[0], points={'car': (x, y)},
+       lines=[outline], title='The shortest way into a parking space')

@@ -29,12 +29,14 @@ hand, converges to a cost of 58.8077 N² s.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sympy import cos, pi, symbols
+from sympy import cos, pi, sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import simulate
 from sympy_constrained.optimal import optimal_motion
+from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 m1, m2, l, g = symbols('m1 m2 l g')
 x, theta, F = dynamicsymbols('x theta F')
@@ -58,23 +60,11 @@ figure, axes = plt.subplot_mosaic(
     [['scene', 'F'], ['scene', 'angle'], ['scene', 'x']], figsize=(6.5, 3.4),
     layout='constrained', width_ratios=[1.25, 1])
 scene = axes['scene']
-tip = np.array([motion[x] + 0.5*np.sin(motion[theta]),
-                -0.5*np.cos(motion[theta])])
-scene.plot(*tip, color='C1', linewidth=1)
-shades = plt.colormaps['viridis_r']
-for k in range(0, 201, 8):
-    colour = shades(0.15 + 0.85*k/200)
-    scene.plot([motion[x][k], tip[0, k]], [0, tip[1, k]], color=colour)
-    scene.plot(*tip[:, k], 'o', color=colour, markersize=4)
-for place, name in (0, 'start'), (200, 'end'):
-    scene.plot(motion[x][place], 0, 's', color=shades(0.15 + 0.85*place/200),
-               markersize=11)
-    scene.annotate(name, (tip[0, place], tip[1, place]), (
-        0, 9 if place else -15), textcoords='offset points', ha='center')
+tip = (x + l*sin(theta), -l*cos(theta))
+bodies = {'points': {'cart': (x, 0), 'pole': tip}, 'lines': [((x, 0), tip)]}
+plot_snapshots(motion, times=26, ax=scene, **bodies)
 scene.axhline(0, color='0.6', linewidth=0.8, zorder=0)
-scene.set(xlabel='x in m', ylabel='y in m', title='dark is late',
-          ylim=(-0.76, 0.68))
-scene.set_aspect('equal')
+scene.set_title('dark is late')
 for name, t, values, text in (
         ('F', best.motion.t, best[F], 'force in N'),
         ('angle', motion.t, motion[theta], r'$\theta$ in rad'),
@@ -91,3 +81,8 @@ assert np.abs(motion.x[-1] - [1, np.pi, 0, 0]).max() < 1e-6
 assert best.error < 1e-8
 
 print(best)
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(best.equations, best.motion.x[0], title='Swing-up', **bodies)

@@ -32,13 +32,12 @@ rad at 0.03 s.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sympy import Matrix
-from sympy.physics.mechanics import Point
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.plotting import plot_snapshots
 from sympy_constrained.report import report
 
 # Equations and motion.
@@ -49,63 +48,20 @@ equations = compile_equations(method, squeezer.parameters)
 start = consistent_state(equations, squeezer.start, fixed=squeezer.fixed)
 motion = simulate(equations, 0.03, start, rtol=1e-11, atol=1e-13, t_eval=601)
 
-# The pins, from the frames of the bodies and the published lengths.
+# The rods to the pin `end` are drawn as lines; the model knows its spring.
 
-value = {str(name): number for name, number in squeezer.parameters.items()}
-frames = {body.name: body.frame for body in squeezer.arguments['bodies']}
-N = squeezer.arguments['frame']
-O = Point('O')
-fixed = {name: O.locatenew(name, value[f'x{name.lower()}']*N.x
-                           + value[f'y{name.lower()}']*N.y) for name in 'ABC'}
-crank = O.locatenew('crank', value['rr']*frames['K1'].x)
-end = crank.locatenew('end', -value['d']*frames['K2'].x)
-knee = fixed['A'].locatenew('knee', value['zt']*frames['K5'].x)
-elbow = fixed['A'].locatenew('elbow', -value['u']*frames['K7'].y)
-hook = fixed['B'].locatenew('D', value['sd']*frames['K3'].x
-                            - value['sc']*frames['K3'].y)
-parts = {'K1': (O, crank), 'K2': (crank, end),
-         'K3': (fixed['B'], hook, end, fixed['B']),
-         'K5': (fixed['A'], knee), 'K4': (knee, end),
-         'K7': (fixed['A'], elbow), 'K6': (elbow, end),
-         'spring': (fixed['C'], hook)}
-
-
-def history(points):
-    """Positions in mm, shape (times, points, 2)."""
-    rows = Matrix([list(point.pos_from(O).to_matrix(N))[:2]
-                   for point in points])
-    return 1e3*equations.expression(rows)(motion.t, motion.x)
-
-
-lines = {name: history(points) for name, points in parts.items()}
+rods = [('B', 'end'), ('D', 'end'), ('knee', 'end'), ('elbow', 'end')]
 
 # The picture.
 
 plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 4.3), layout='constrained')
 grid = figure.add_gridspec(2, 12, height_ratios=(1.5, 1))
-colours = dict(zip(parts, ('C3', 'k', 'C2', 'C0', 'C0', 'C1', 'C1', '0.5')))
-marks = {'K1': (5, 5), 'K2': (-4, -16), 'K3': (11, 8), 'K4': (5, 9),
-         'K5': (-27, 12), 'K6': (-1, -11), 'K7': (-26, -9)}
 for column, k in enumerate((0, 170, 225)):
     panel = figure.add_subplot(grid[0, 4*column:4*column + 4])
-    panel.plot(*lines['K2'][:, 1].T, color='C4', linewidth=1)
-    for name, points in lines.items():
-        panel.plot(*points[k].T, color=colours[name], linewidth=(
-            1 if name == 'spring' else 3), linestyle=(
-            ':' if name == 'spring' else '-'), zorder=3 if name == 'K1' else 2)
-    for name, point in fixed.items():
-        panel.plot(*history([point])[0].T, 'k^', markersize=6, zorder=1)
-    panel.plot(0, 0, 'k^', markersize=6, zorder=1)
-    if not k:
-        for name, shift in marks.items():
-            panel.annotate(name, lines[name][0, :2].mean(axis=0), shift,
-                           textcoords='offset points', color=colours[name])
-        panel.text(20, 66, 'spring', color='0.4')
-    panel.set(title=f't = {1e3*motion.t[k]:.2f} ms', xlim=(-78, 42),
-              ylim=(-28, 80), xlabel='x in mm',
-              ylabel='y in mm' if not k else None)
-    panel.set_aspect('equal')
+    plot_snapshots(motion, squeezer, lines=rods, times=[motion.t[k]],
+                   trails=False, legend=False, ax=panel)
+    panel.set_title(f't = {1e3*motion.t[k]:.2f} ms')
 
 beta, theta, gamma, phi, delta, Omega, epsilon = squeezer.coordinates
 reference = (15.81077119629904, -15.75637105984298, 0.04082224013073101,
@@ -126,9 +82,10 @@ for panel in turning, swinging:
 
 # The motor's work goes into motion and into the spring.
 
-stretch = (np.linalg.norm(np.diff(lines['spring'], axis=1)[:, 0], axis=1)/1e3
-           - value['l0'])
-stored = value['c0']*stretch**2/2
+value = {str(name): number for name, number in squeezer.parameters.items()}
+anchor, hook = squeezer.visual['springs']['spring']
+length = equations.expression(hook.pos_from(anchor).magnitude())
+stored = value['c0']*(length(motion.t, motion.x) - value['l0'])**2/2
 work = value['mom']*(motion[beta] - motion[beta][0])
 energies = figure.add_subplot(grid[1, 8:])
 energies.plot(1e3*motion.t, work, color='k', label='motor')
@@ -147,11 +104,9 @@ assert np.abs(first[:2] - (14222.44391995411, -10666.83293996559)).max() < 1e-6
 assert np.abs(first[2:]).max() < 1e-6
 assert motion.largest_residual < 1e-12
 assert np.abs(motion.energy + stored - stored[0] - work).max() < 1e-9
-assert np.abs(lines['K2'][:, 1] - lines['K4'][:, 1]).max() < 1e-9
 
 # %%
 # The equations run in this page. Move a slider to change the start.
 
-report(method, start, squeezer.parameters, speed=0.01, lines=[
-    ('B', 'end'), ('D', 'end'), ('knee', 'end'), ('elbow', 'end')],
-    title="Andrews' squeezing mechanism")
+report(method, start, squeezer.parameters, speed=0.01, lines=rods,
+       title="Andrews' squeezing mechanism", **squeezer.visual)

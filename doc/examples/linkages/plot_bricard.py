@@ -50,6 +50,7 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.plotting import plot_snapshots
 from sympy_constrained.report import report
 
 # The model: a chain and its last hinge. The ground is the link between the
@@ -130,40 +131,19 @@ angles, weights = angles*pi/2, weights*pi/2      # theta = pi/2*sin(angle)
 known = sum(w*pi/2*np.cos(s)*slowness(pi/2*np.sin(s))
             for s, w in zip(angles, weights))
 
-# The picture: the loop every 45 degrees, in a parallel projection.
+# The picture: the loop every 90 degrees.
 
 plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 4.2), layout='constrained')
-grid = figure.add_gridspec(2, 2, height_ratios=(1.15, 1))
-film = figure.add_subplot(grid[0, :])
-sight = np.array([[0.9, -0.42, 0], [0.2, 0.3, 0.9]])
-corners = np.array([[i, j, k] for i in (0, 1) for j in (0, 1)
-                    for k in (0, 1)]) - (1, 0, 0)
-for place, degrees in enumerate((90, 45, 0, -45, -90)):
-    angle = np.radians(degrees)
-    shift = 3*place, 0
-    points = loop(angle, partner(angle)) @ sight.T + shift
-    if abs(degrees) == 90:
-        down = loop(angle, partner(angle)).min(axis=0)
-        cube = (corners + (1, 0, 0) + down) @ sight.T + shift
-        for i in range(8):
-            for j in (1, 2, 4):
-                if not i & j:
-                    film.plot(*cube[[i, i + j]].T, color='0.85', linewidth=1)
-    film.plot(*points[[5, 0]].T, color='0.5', linewidth=5,
-              solid_capstyle='round')
-    film.plot(*points.T, 'o-', color='C0', linewidth=2.5, markersize=4)
-    film.text(points[:, 0].mean(), -2.05, f'$\\theta$ = {degrees}°',
-              ha='center')
-    if not place:
-        for k in range(5):
-            film.text(*(points[k] + (0.07, 0.07)), f'$q_{k + 1}$',
-                      fontsize='small')
-film.set_title('the system: five rods on the ground (grey)')
-film.set(ylim=(-2.1, 0.7))
-film.set_aspect('equal')
-film.axis('off')
-curve = figure.add_subplot(grid[1, 0])
+grid = figure.add_gridspec(2, 6, height_ratios=(1.4, 1))
+for place, degrees in enumerate((90, 0, -90)):
+    film = figure.add_subplot(grid[0, 2*place:2*place + 2], projection='3d')
+    when = np.argmin(np.abs(np.degrees(theta[motion.t <= half]) - degrees))
+    plot_snapshots(motion, linkage, times=[motion.t[when]], ax=film,
+                   trails=False, legend=False)
+    film.set_title(f'$\\theta$ = {degrees}°')
+    film.axis('off')
+curve = figure.add_subplot(grid[1, :3])
 span = np.linspace(-120, 120, 400)[1:-1]
 curve.plot(span, np.degrees(partner(np.radians(span))), color='0.7',
            linewidth=4, label='closed form')
@@ -172,7 +152,7 @@ curve.set(xlabel=r'$\theta = q_1 = q_3 = q_5$ in °',
           xticks=range(-90, 91, 45),
           title=r'$\varphi = q_2 = q_4$ in °')
 curve.legend(loc='lower center')
-angle = figure.add_subplot(grid[1, 1])
+angle = figure.add_subplot(grid[1, 3:])
 angle.plot(motion.t, np.degrees(theta), label=r'$\theta$')
 angle.plot(motion.t, np.degrees(phi), label=r'$\varphi$')
 angle.axvline(2*known, color='0.5', linestyle='--', linewidth=0.8)

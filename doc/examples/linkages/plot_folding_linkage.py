@@ -9,6 +9,7 @@ constraint rows lose two of their rank. The motion continues smoothly on the
 branch that its velocity selects, and so does the simulation. The integrator
 stops shortly before the singular configuration, follows a polynomial through
 its last states, and restarts behind it. ``motion.passages`` lists the times.
+The page has no living view, because its integrator stops there.
 
 ==================  ====================================================
 constants           bars of length ``l`` = 1 m and mass ``m`` = 1 kg,

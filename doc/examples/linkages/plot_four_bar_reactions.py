@@ -54,6 +54,7 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # Three bars in the plane. Each has the pins `near` and `far` at its ends.
 
@@ -216,3 +217,11 @@ assert np.abs(parallel.multipliers[:, 4] - Fx).max() < 1e-8
 assert np.abs(parallel.multipliers[:, 5] - Fy).max() < 1e-8
 assert np.abs(parallel.multipliers[:, 8]
               - (m + mc)*9.81*0.2*np.cos(phi)).max() < 1e-8
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+multipliers = linkage.multipliers
+report(linkage, motion.x[0], numbers, title='A four-bar linkage', forces={
+    f'on {name}': (point, multipliers[2*k]*N.x + multipliers[2*k + 1]*N.y)
+    for k, (name, (_, point)) in enumerate(pins.items())})

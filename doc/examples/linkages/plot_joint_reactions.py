@@ -46,6 +46,7 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 from sympy_constrained.plotting import plot_reactions, plot_snapshots
+from sympy_constrained.report import report
 
 # The engine.
 
@@ -72,9 +73,9 @@ method = UdwadiaKalabaMethod.from_method(system)
 
 # All reactions, and one turn.
 
-reactions = method.joint_reactions(rows=[
-    (small_end, block.x, piston.masscenter),
-    (small_end, block.y, piston.masscenter), (crank.frame, block.z)])
+places = [(small_end, block.x, piston.masscenter),
+          (small_end, block.y, piston.masscenter), (crank.frame, block.z)]
+reactions = method.joint_reactions(rows=places)
 numbers = {r: 0.05, l: 0.15, w: 300, **dict(zip(masses, (0.8, 0.6, 0.5)))}
 equations = compile_equations(method, numbers)
 start = consistent_state(equations, {
@@ -137,3 +138,8 @@ energy = (0.8*0.05**2*300**2/6 + 0.5*abs(rate(end))**2/2
           + 0.6*(abs(rate(pin + end)/2)**2/2
                  + (rate(end - pin)/(end - pin)).imag**2*0.15**2/24))
 assert np.abs(drive*300 - rate(energy).real).max() < 1e-5
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(method, start, numbers, rows=places, speed=0.01, title='An engine')

@@ -48,6 +48,7 @@ from sympy.physics.mechanics import (
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.plotting import plot_snapshots
 from sympy_constrained.report import report
 
 # The model: three joints, the loop at the gudgeon pin, and the drive.
@@ -126,30 +127,9 @@ plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 3.8), layout='constrained')
 grid = figure.add_gridspec(2, 3, height_ratios=(1, 1.5))
 sketch = figure.add_subplot(grid[0, :])
-for angle, colour in ((radians(73.1753), '0.8'), (0.6, 'k')):
-    tip = 0.05*np.array([np.cos(angle), np.sin(angle)])
-    end = tip[0] + np.sqrt(0.15**2 - tip[1]**2)
-    sketch.plot([0, tip[0], end], [0, tip[1], 0], 'o-', color=colour,
-                markersize=4)
-    sketch.add_patch(plt.Rectangle(
-        (end - 0.012, -0.014), 0.036, 0.028, facecolor='none', linewidth=2,
-        edgecolor='C0' if colour == 'k' else colour))
-around = np.linspace(0, 2*pi, 100)
-sketch.plot(0.05*np.cos(around), 0.05*np.sin(around), ':', color='0.6')
-sketch.plot(*(0.02*np.array([np.cos(around[:10]), np.sin(around[:10])])),
-            color='0.4')
-for level in -0.016, 0.016:
-    sketch.plot([0.1, 0.24], [level, level], color='0.4', linewidth=1)
-sketch.plot([-0.055, 0.24], [0, 0], color='0.7', linewidth=0.6, zorder=0)
-sketch.text(0.026, 0.004, r'$\theta$')
-sketch.text(0.013, 0.02, 'r', ha='right')
-sketch.text(0.12, 0.02, 'l')
-sketch.text(0.118, 0.002, r'$\beta$', ha='right')
-sketch.text(-0.06, 0.045, 'grey: the piston is fastest,\n'
-            'crank and rod at 88.2°', ha='right', va='top')
-sketch.set(xlim=(-0.17, 0.26), ylim=(-0.056, 0.056), title='the system')
-sketch.set_aspect('equal')
-sketch.axis('off')
+plot_snapshots(motion, engine, times=[0.6/speed, radians(73.1753)/speed],
+               trails=False, ax=sketch, legend=False)
+sketch.set_title('dark: the piston is fastest, crank and rod at 88.2°')
 turn = np.degrees(theta)
 panels = [figure.add_subplot(grid[1, i]) for i in range(3)]
 rates, forces, drive = panels

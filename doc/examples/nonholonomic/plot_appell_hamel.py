@@ -31,6 +31,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import simulate
+from sympy_constrained.report import report
 
 # The model. The row is halved, so that its gradient has no factors of two.
 
@@ -82,3 +83,9 @@ expected = -9.81/(1 + 0.75**2)
 assert np.abs(motion[z] - (-t + expected*t**2/2)).max() < 1e-8
 assert np.abs(motion[x]/0.45 - motion[y]/0.6).max() < 1e-8
 assert np.abs(motion.constraint_forces[:, 2] - (expected + 9.81)).max() < 1e-8
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(particle, motion.x[0], {m: 1, g: 9.81, k: 0.75},
+       points={'particle': (x, y, z)}, title="Appell and Hamel's particle")

@@ -52,6 +52,7 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import GibbsAppellMethod, thrust
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.report import report
 
 # The particle and its engine. The exhaust is against the unit vectors e along
 # the path and n to the left.
@@ -174,3 +175,8 @@ assert np.abs(first.x[100, :3] - (
     3.996131204, 1.471081746, 2.983091656)).max() < 1e-9
 assert np.abs(first.x[:, :3] - other.x[:, :3]).max() < 1e-8
 assert other.largest_residual < 1e-9
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(machine, start, numbers, title='A rocket with a nonlinear constraint')

@@ -64,6 +64,7 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import LinearMappingMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.plotting import plot_snapshots
 from sympy_constrained.report import report
 
 # The model, in speeds along, across and about the blade.
@@ -125,30 +126,14 @@ plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 3.1), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1.5, 1, 1))
 above = figure.add_subplot(grid[:, 0])
-above.plot(motion[x], motion[y], color='C0', linewidth=1)
-outline = np.array([[-0.05, 0.3, 0.38, 0.3, -0.05, -0.05],
-                    [-0.16, -0.16, 0, 0.16, 0.16, -0.16]])
-
-
-def draw(k):
-    """The sleigh at the output time k: board, blade, mass centre."""
-    c, d = np.cos(motion[theta][k]), np.sin(motion[theta][k])
-    turned = np.array([[c, -d], [d, c]])
-    place = np.array([[motion[x][k]], [motion[y][k]]])
-    above.fill(*(place + turned @ outline), color='C0', alpha=0.15)
-    above.plot(*(place + turned @ [[-0.13, 0.13], [0, 0]]), color='k',
-               linewidth=2.5)
-    above.plot(*(place + turned @ [[0.2], [0]]), 'o', color='C3',
-               markersize=4)
-
-
-for k in (0, 110, 160, 187, 213, 240, 290, 400):
-    draw(k)
+outline = [x*N.x + y*N.y + i*B.x + j*B.y for i, j in (
+    (-0.05, -0.16), (0.3, -0.16), (0.38, 0), (0.3, 0.16), (-0.05, 0.16),
+    (-0.05, -0.16))]
+plot_snapshots(motion, sleigh, lines=[outline], ax=above, legend=False,
+               times=t[[0, 110, 160, 187, 213, 240, 290, 400]])
+above.set_title('the sleigh from above')
 for name, spot in ('start', (0.1, -0.4)), ('end', (0.1, -2.15)):
     above.text(*spot, name, ha='center')
-above.set(xlabel='x in m', ylabel='y in m',
-          title='blade (bar) and mass centre (dot)')
-above.set_aspect('equal')
 
 speeds = figure.add_subplot(grid[0, 1])
 speeds.plot(t, motion[v], color='C0')
@@ -215,5 +200,5 @@ assert np.ptp(momenta, axis=0).min() > 1
 # %%
 # The equations run in this page. Move a slider to change the start.
 
-report(sleigh, motion.x[0], {m: 1.5, I: 0.18, a: 0.2},
+report(sleigh, motion.x[0], {m: 1.5, I: 0.18, a: 0.2}, lines=[outline],
        title="Chaplygin's sleigh")

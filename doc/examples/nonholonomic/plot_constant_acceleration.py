@@ -45,6 +45,7 @@ from sympy.physics.mechanics import (
 from sympy_constrained import GibbsAppellMethod
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.report import report
 
 # The model. The class determines the order of the constraint.
 
@@ -144,3 +145,9 @@ for run, sign in (attracted, 1), (repelled, -1):
     assert np.abs(square - square[0]).max() < 1e-8
     assert np.abs(run[lam] - (1 - sign*distance/3)).max() < 1e-8
     assert run.largest_residual < 1e-9
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(particle, attracted.x[0], {m: 1, K: 1, a: 3},
+       title='Constant acceleration')

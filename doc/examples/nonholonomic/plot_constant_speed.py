@@ -53,6 +53,8 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # The model: the call of KanesMethod, which refuses the constraint.
 
@@ -84,26 +86,10 @@ plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 3.4), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(0.9, 1.35, 1.1))
 sketch = figure.add_subplot(grid[:, 0])
-arc = np.linspace(-1.15, 0.35, 60)
-sketch.plot(2*arc, 2*np.log(np.cos(arc)), color='0.7')
-spot = np.array([-1.4, 2*log(cos(0.7))])
-ahead = np.array([cos(0.7), sin(0.7)])
-for end, name, color, offset in (
-        (spot + 1.1*ahead, '$v$, constant size', '0.4', (-0.1, 0.12)),
-        (spot + 0.75*ahead, 'thrust', 'C1', (0.1, -0.25)),
-        (spot - (0, 1.1), '$m\\,g$', 'k', (0.1, 0.1))):
-    sketch.annotate('', end, spot, arrowprops={
-        'arrowstyle': '->', 'color': color, 'shrinkA': 0, 'shrinkB': 0,
-        'linewidth': 2.5 if color == 'C1' else 1.2})
-    sketch.text(*(end + offset), name, color=color, ha=(
-        'center' if color == '0.4' else 'left'))
-sketch.plot(*np.transpose([spot - (0.2, 0), spot + (0.9, 0)]), ':',
-            color='0.5')
-sketch.text(spot[0] + 0.38, spot[1] + 0.08, r'$\gamma$')
-sketch.plot(*spot, 'o', color='C0', markersize=9)
-sketch.set(title='the system', xlim=(-2.3, 0.6), ylim=(-2, 0.9))
-sketch.set_aspect('equal')
-sketch.axis('off')
+lam, = particle.multipliers
+plot_snapshots(motions[1], particle, times=[0, 0.6, 1.5], view='xz', forces={
+    'thrust': (P, lam*(u*N.x + w*N.z)), 'weight': (P, -m*g*N.z)}, ax=sketch,
+    legend=False)
 paths = figure.add_subplot(grid[:, 1])
 law = figure.add_subplot(grid[0, 2])
 force = figure.add_subplot(grid[1, 2])
@@ -154,3 +140,9 @@ for start, motion, gamma, thrust in zip(starts, motions, elevations, thrusts):
 level = simulate(equations, 10/9.81, {x: 0, z: 0, u: 10, w: 0}, rtol=1e-11,
                  atol=1e-12)
 assert abs(np.arctan2(level[w], level[u])[-1] + 0.8657694832) < 1e-9
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(particle, motions[1].x[0], {m: 0.5, g: 9.81, c: 10},
+       title='Constant speed')

@@ -51,6 +51,7 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.plotting import plot_snapshots
 from sympy_constrained.report import report
 
 # The model in the form of KanesMethod: vy is the dependent speed.
@@ -102,9 +103,6 @@ for matrix in (kane.mass_matrix, method.equations_of_motion.W):
 plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 3.2), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(0.8, 1.5, 1))
-sketch = figure.add_subplot(grid[:, 0])
-way = np.array([cos(0.9), sin(0.9)])            # along the blade, (x, y)
-side = np.array([sin(0.9), -cos(0.9)])          # the row of the constraint
 
 
 def arrow(panel, foot, tip, **style):
@@ -113,25 +111,13 @@ def arrow(panel, foot, tip, **style):
         'arrowstyle': '-|>', 'shrinkA': 0, 'shrinkB': 0, **style})
 
 
-sketch.plot(*np.transpose([-0.8*way, 0.8*way])[::-1], color='C0',
-            linewidth=7, solid_capstyle='round')
-arrow(sketch, np.zeros(2), np.array([0.75, 0]), color='k')
-arrow(sketch, np.zeros(2), -0.85*side, color='C3')
-arrow(sketch, np.array([-1.1, -1.0]), np.array([-0.5, -1.0]), color='0.4')
-arrow(sketch, np.array([-1.1, -1.0]), np.array([-1.1, -0.4]), color='0.4')
-sketch.plot([0, 0], [0, 1.15], ':', color='0.5')
-arc = np.linspace(0, 0.9, 20)
-sketch.plot(0.95*np.sin(arc), 0.95*np.cos(arc), color='0.4', linewidth=1)
-for text, place, colour in (
-        (r'$m g\,\sin\alpha$', (0.88, -0.42), 'k'),
-        (r'$-\lambda$', (-0.72, 0.72), 'C3'),
-        (r'$\theta$', (1.0, 0.5), '0.3'), ('x', (-0.35, -1.0), '0.3'),
-        ('y', (-1.1, -0.27), '0.3')):
-    sketch.text(*place[::-1], text, color=colour, ha='center', va='center')
-sketch.set(xlim=(-1.25, 1), ylim=(1.3, -1.25), title='seen from above')
-sketch.set_aspect('equal')
-sketch.axis('off')
-
+for k in (-0.2, 0.2):       # the blade, as points fixed in the skate
+    C.locatenew('end', k*B.x)
+sketch = figure.add_subplot(grid[:, 0])
+plot_snapshots(motions[1], method, times=[0, 0.4, 0.8], view='yx', ax=sketch,
+               trails=False, legend=False)
+sketch.invert_yaxis()
+sketch.set_title('seen from above')
 paths = figure.add_subplot(grid[:, 1])
 force = figure.add_subplot(grid[0, 2])
 for number, (v0, motion) in enumerate(motions.items()):
@@ -189,7 +175,5 @@ for v0, motion in motions.items():
 # %%
 # The equations run in this page. Move a slider to change the start.
 
-for k in (-0.2, 0.2):       # the blade, as points fixed in the skate
-    C.locatenew('end', k*B.x)
 report(method, motions[1].x[0], numbers, up='-x',
        title='A knife edge on a slope')

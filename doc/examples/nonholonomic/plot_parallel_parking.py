@@ -45,7 +45,8 @@ two wheel angles: turn one by :math:`\\varepsilon`, then the other, then turn
 both back. The rows imply that the heading is a function of these angles, so it
 returns.
 
-For the derivation see :doc:`/theory/classification`.
+The motions are known in closed form, so the page has no living view. For the
+derivation see :doc:`/theory/classification`.
 
 """
 from math import cos, sin, tan

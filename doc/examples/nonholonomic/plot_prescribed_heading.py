@@ -59,6 +59,8 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import LinearMappingMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # The model.
 
@@ -101,17 +103,12 @@ plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 4.1), layout='constrained')
 grid = figure.add_gridspec(2, 2, height_ratios=(1, 1.25))
 path = figure.add_subplot(grid[0, :])
-path.plot(motion[y], motion[x], color='C0')
-for k in range(0, 401, 25):
-    middle = np.array([motion[y][k], motion[x][k]])
-    ahead = 0.1*np.array([np.sin(2*motion.t[k]), np.cos(2*motion.t[k])])
-    path.plot(*np.transpose([middle - ahead, middle + ahead]), color='k',
-              alpha=0.5, linewidth=3)
-path.plot(0, 0, 'ko', markersize=5)
+blade = [(x + k*cos(psi), y + k*sin(psi)) for k in (-0.1, 0.1)]
+plot_snapshots(motion, points={'skate': (x, y)}, lines=[blade], view='yx',
+               times=motion.t[::25], ax=path, legend=False)
 path.set(title='the path during two turns; bars are the blade',
-         xlabel='y across the slope, in m', ylabel='x down, in m',
-         ylim=(0.62, -0.4))
-path.set_aspect('equal')
+         xlabel='y across the slope, in m', ylabel='x down, in m')
+path.invert_yaxis()
 
 ends = figure.add_subplot(grid[1, 0])
 for (speed, slope), other in many.items():
@@ -163,3 +160,9 @@ assert skate.is_holonomic is False
 assert skate.space.table('torsion') == 'all components of T vanish'
 assert skate.space.table('torsion_ext').splitlines() == [
     'T^1_02 = Omega', 'T^1_20 = -Omega', 'T^2_01 = -Omega', 'T^2_10 = Omega']
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(skate, motion.x[0], {Omega: 2, s: 2}, points={'skate': (x, y)},
+       lines=[blade], up='-x', title='A skate that turns at a constant rate')

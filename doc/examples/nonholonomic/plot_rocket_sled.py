@@ -48,6 +48,8 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import GibbsAppellMethod, momentum_loads, thrust
 from sympy_constrained.numeric import simulate
+from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # The model, in the shape of KanesMethod.
 
@@ -92,39 +94,11 @@ plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 3), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1, 1.15, 1))
 sketch = figure.add_subplot(grid[0, 0])
-hull = np.array([[-1.1, -0.32], [0.7, -0.32], [1.25, 0], [0.7, 0.32],
-                 [-1.1, 0.32], [-1.1, -0.32]])
-nozzle = np.array([[-1.1, -0.12], [-1.4, -0.25], [-1.4, 0.25], [-1.1, 0.12]])
-turn = np.array([[np.cos(0.45), -np.sin(0.45)], [np.sin(0.45), np.cos(0.45)]])
-
-
-def draw(points, **style):
-    sketch.plot(*turn @ np.transpose(points), **style)
-
-
-def arrow(start, end, name, color, place):
-    """From the sled's point of view, with a name at its place."""
-    start, end = turn @ start, turn @ end
-    sketch.arrow(*start, *(end - start), color=color, head_width=0.14,
-                 length_includes_head=True)
-    sketch.text(*turn @ place, name, color=color, ha='center', va='center')
-
-
-sketch.fill(*turn @ hull.T, color='C0', alpha=0.15)
-draw(hull, color='C0')
-draw(nozzle, color='C0')
-draw([(-0.6, 0), (0.8, 0)], color='k', linewidth=4, solid_capstyle='round')
-for across in -0.14, 0, 0.14:
-    draw([(-1.5, across), (-2.2, 1.7*across)], color='C1')
-arrow((1.35, 0), (2.2, 0), 'v', 'k', (2.45, 0))
-arc = np.linspace(1.0, 2.2, 20)
-draw(np.transpose([0.75*np.cos(arc), 0.75*np.sin(arc)]), color='0.4')
-arrow((-0.38, 0.65), (-0.55, 0.52), r'$\tau$', '0.4', (-0.2, 0.98))
-sketch.text(*turn @ (-2.15, -0.62), 'c', color='C1')
-sketch.set(title='the sled from above', xlim=(-2.4, 2.4),
-           ylim=(-1.4, 1.3))
-sketch.set_aspect('equal')
-sketch.axis('off')
+hull = [x*N.x + y*N.y + i*blade.x + j*blade.y for i, j in (
+    (-1.1, -0.32), (0.7, -0.32), (1.25, 0), (0.7, 0.32), (-1.1, 0.32),
+    (-1.1, -0.32))]
+plot_snapshots(motion, method, times=[0, 1.5, 2.4], lines=[hull], ax=sketch,
+               trails=False, legend=False)
 sides = figure.add_subplot(grid[1, 0])
 sides.plot(motion.t, motion.multipliers[:, 0], color='C0')
 sides.plot(motion.t[::40], (
@@ -175,3 +149,8 @@ for run in motion, agreed:
 assert np.abs(motion.multipliers[:, 0] - 80*np.exp(-motion.t/4)
               * exact[v]*exact[w]).max() < 1e-6
 assert np.abs(at_rest[v] - 13*np.exp(motion.t/4) + 12).max() < 1e-8
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(method, start, numbers, lines=[hull], title='A rocket sled')

@@ -56,6 +56,7 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.plotting import plot_snapshots
 from sympy_constrained.report import report
 
 # The model: four bodies, their wheels, and the rider's motion.
@@ -116,40 +117,17 @@ def drift(motion):
             + motion[theta.diff()]*np.sin(motion[phi]))
 
 
-# The picture. A bar is the board, with its front at the dot.
+# The picture.
 
 plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 4.1), layout='constrained')
 grid = figure.add_gridspec(2, 4, height_ratios=(1.25, 1))
+bars = [[part.masscenter.pos_from(O) + k*part.frame.y for k in (-0.1, 0.1)]
+        for part in bodies[1:]]
+bars.append([part.masscenter for part in bodies[2:]])
 sketch = figure.add_subplot(grid[0, :2])
-
-
-def at(place, angle, length, **style):
-    """A bar of this length through a place."""
-    half = length/2*np.array([np.cos(angle), np.sin(angle)])
-    sketch.plot(*np.transpose([place - half, place + half]), **style)
-    return place + half
-
-
-ahead = np.array([np.cos(0.3), np.sin(0.3)])
-at(np.zeros(2), 0.3, 2, color='k', linewidth=2)
-for side, angle in (1, 0.7), (-1, -0.1):
-    at(side*ahead, 0.3, 0.9, color='0.7', linewidth=0.8)
-    tip = at(side*ahead, angle, 0.8, color='0.7', linewidth=0.8)
-    across = at(side*ahead, angle + pi/2, 0.5, color='k', linewidth=1.5)
-    for end in across, 2*side*ahead - across:
-        at(end, angle, 0.3, color='C0', linewidth=5)
-    name = r'$\phi$' if side > 0 else r'$-\phi$'
-    sketch.text(*(tip + (0.06, 0.02 if side > 0 else -0.08)), name)
-at(np.zeros(2), 1.3, 1.1, color='C1', linewidth=6, solid_capstyle='round')
-sketch.plot([0, 0.5], [0, 0], color='0.6', linewidth=0.8)
-sketch.text(0.36, 0.02, r'$\theta$')
-sketch.text(0.27, 0.4, r'$\psi$')
-sketch.text(0.52, 0.22, 'l', va='bottom')
-sketch.text(-0.75, 0.5, 'rotor (rider)', color='C1', ha='center')
-sketch.set(title='the system', xlim=(-1.7, 1.7), ylim=(-0.85, 0.85))
-sketch.set_aspect('equal')
-sketch.axis('off')
+plot_snapshots(gaits[1, 1], snakeboard, times=np.linspace(0, 2*pi, 4),
+               lines=bars, trails=False, ax=sketch, legend=False)
 names = {(1, 1): 'drive, 1:1', (2, 1): 'rotate, 2:1', (3, 2): 'park, 3:2'}
 places = {(1, 1): grid[1, :2], (2, 1): grid[0, 2], (3, 2): grid[0, 3]}
 for color, (key, motion) in zip(('C0', 'C2', 'C3'), gaits.items()):
@@ -210,9 +188,6 @@ assert np.abs(ends[3, 2][[0, 2]]).max() < 1e-6 and ends[3, 2][1] > 0.4
 # %%
 # The equations run in this page. Move a slider to change the start.
 
-bars = [[part.masscenter.pos_from(O) + k*part.frame.y for k in (-0.1, 0.1)]
-        for part in bodies[1:]]
-bars.append([part.masscenter for part in bodies[2:]])
 report(snakeboard, gaits[1, 1].x[0], {l: 0.2, J0: 0.147},
        {psi_d: a*Sin(t), phi_d: b*Sin(t)}, points={'centre': C}, lines=bars,
        title='A snakeboard')

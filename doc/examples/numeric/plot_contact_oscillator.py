@@ -25,7 +25,8 @@ start               energy 1.5, that of ``y`` 0.5
 The discrete gradient keeps the energy to rounding, the discrete principle of
 Lagrange and d'Alembert keeps it within bounds. Both keep the row. The
 classical Runge-Kutta method with steps of the same length gains energy until
-it overflows after some 6000 steps, and leaves the row from the start.
+it overflows after some 6000 steps, and leaves the row from the start. The page
+has no living view, which would integrate by another method.
 
 In the picture an error below :math:`10^{-16}` is drawn there.
 

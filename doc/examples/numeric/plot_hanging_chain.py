@@ -51,6 +51,8 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # The model, for any number of bars.
 
@@ -60,7 +62,7 @@ O.set_vel(N, 0)
 
 
 def chain(n):
-    """Arguments for a method, and the pins."""
+    """Arguments for a method."""
     q, u = dynamicsymbols(f'q1:{n + 1}'), dynamicsymbols(f'u1:{n + 1}')
     frame, pins, bodies, loads = N, [O], [], []
     for k in range(n):
@@ -84,7 +86,7 @@ def chain(n):
         velocity_constraints=[pins[-1].vel(N).dot(N.x),
                               pins[-1].vel(N).dot(N.y)],
         forcelist=loads)
-    return arguments, pins
+    return arguments
 
 
 def rest(n):
@@ -105,7 +107,7 @@ def numbers(n):
 # The motion: the third pin of eight bars is pulled aside.
 
 n = 8
-arguments, pins = chain(n)
+arguments = chain(n)
 method = UdwadiaKalabaMethod(N, **arguments)
 equations = compile_equations(method, numbers(n))
 left, right = 3/8, 5/8
@@ -114,15 +116,12 @@ up = acos((0.7**2 + right**2 - left**2)/(2*0.7*right))
 start = [-down, 0, 0, down + up, 0, 0, 0, 0]
 motion = simulate(equations, 8, dict(zip(equations.states, start + n*[0])),
                   rtol=1e-7, atol=1e-9, t_eval=801)
-shapes = [equations.expression(pin.pos_from(O).to_matrix(N))(
-    motion.t, motion.x)[:, :2, 0] for pin in pins[1:]]
-shapes = np.stack([np.zeros((len(motion), 2)), *shapes], axis=1)
 
 # Other chains: at rest in the known shape, and the sizes of the equations.
 
 sizes, tensions, still, forces = {}, {}, {}, {}
 for count in (3, 4, 5, n):
-    made = method if count == n else UdwadiaKalabaMethod(N, **chain(count)[0])
+    made = method if count == n else UdwadiaKalabaMethod(N, **chain(count))
     sizes[count] = made.equations_of_motion.graph.operation_count(('W', 'r'))
     ready = compile_equations(made, numbers(count))
     slopes, tensions[count] = rest(count)
@@ -131,7 +130,7 @@ for count in (3, 4, 5, n):
     forces[count] = ready.multipliers(0, state)
 written = {}
 for count in (3, 4, 5):
-    kane = KanesMethod(N, **chain(count)[0])
+    kane = KanesMethod(N, **chain(count))
     kane.kanes_equations()
     written[count] = int(count_ops(kane.mass_matrix_full)
                          + count_ops(kane.forcing_full))
@@ -148,20 +147,11 @@ plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 3.4), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1.6, 1, 1))
 sketch = figure.add_subplot(grid[:, 0])
-for k, colour in (0, 'C1'), (10, '0.8'), (20, '0.8'), (32, '0.8'):
-    sketch.plot(*shapes[k].T, color=colour, linewidth=2,
-                label='start' if k == 0 else None)
-sketch.plot(*shapes[-1].T, 'o-', color='C0', linewidth=4, markersize=6,
-            markerfacecolor='w', label='at rest')
+plot_snapshots(motion, method, times=motion.t[[0, 10, 20, 32, 800]], ax=sketch,
+               trails=False, legend=False)
 sketch.plot(along + 0.35, catenary, 'k--', linewidth=1, label='catenary')
-sketch.plot([0, 0.7], [0, 0], 'k^', markersize=8)
-sketch.annotate('', (0.7, 0.08), (0, 0.08), arrowprops={'arrowstyle': '<->'})
-sketch.text(0.35, 0.09, 'd', ha='center')
-sketch.set(xlabel='x in m', ylabel='y in m', title='eight bars',
-           xlim=(-0.06, 0.76), ylim=(-0.42, 0.15))
-sketch.set_aspect('equal')
-sketch.legend(loc='upper center', ncols=3,
-              bbox_to_anchor=(0.5, -0.16))
+sketch.set_title('eight bars')
+sketch.legend(loc='upper center', bbox_to_anchor=(0.5, -0.16))
 
 support = figure.add_subplot(grid[0, 1])
 for k, known, name in (0, tensions[n], 'x'), (1, 9.81/2, 'y'):
@@ -219,3 +209,8 @@ assert np.abs(motion.energy_error).max() < 1e-6
 assert min(written[4]/written[3], written[5]/written[4]) > 3.5
 assert max(size/count**2 for count, size in sizes.items()) < 25
 assert sizes[8]/sizes[4] < 3
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(method, motion.x[0], numbers(n), title='A hanging chain')

@@ -30,7 +30,8 @@ its potential is symmetric. Without that the energy of the oscillators drifts,
 in a direction that depends on the scheme. The discrete gradient keeps the sum
 of the energies to rounding, and lets energy pass from one part to the other.
 
-The drift is an error of second order, so that shorter steps or a scheme of
+The page has no living view, which would integrate by another method. The drift
+is an error of second order, so that shorter steps or a scheme of
 order 4 or 6 remove most of it. All curves have 100 000 steps of 0.1 s.
 
 """

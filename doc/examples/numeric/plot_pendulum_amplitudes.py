@@ -39,6 +39,7 @@ from sympy.physics.mechanics import dynamicsymbols
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
 from sympy_constrained.plotting import plot_phase, plot_sweep
+from sympy_constrained.report import report
 
 # The model and its runs.
 
@@ -100,3 +101,9 @@ for parameters, motion in runs:
     half = radians(parameters['amplitude in °'])/2
     assert abs(period(motion)/(small*2/pi*ellipk(sin(half)**2)) - 1) < 1e-3
     assert motion.largest_residual < 1e-12
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(pendulum, runs[4][1].x[0], points={'bob': (x, y)},
+       lines=[((0, 0), (x, y))], title='A pendulum')

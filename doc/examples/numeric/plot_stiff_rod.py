@@ -30,6 +30,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import simulate
+from sympy_constrained.report import report
 
 # The models.
 
@@ -93,3 +94,11 @@ plt.show()
 assert errors[-1] < 1e-4
 assert all(5 < one/two < 20 for one, two in zip(errors[1:], errors[2:]))
 assert steps['DOP853'][-1] > 15*steps['Rodas5P'][-1]
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(elastic, start, {**constants, k: 1e3, c: 10},
+       points={'first': (x1, y1), 'second': (x2, y2)},
+       lines=[((0, 0), (x1, y1))], springs=[((x1, y1), (x2, y2))],
+       title='A rigid and an elastic rod')

@@ -54,6 +54,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import LinearMappingMethod
 from sympy_constrained.numeric import simulate
+from sympy_constrained.report import report
 
 # The model: (a) by its rows, (b) by the columns of the inverse.
 
@@ -171,3 +172,11 @@ assert (angle.space.is_integrable, arc.space.is_integrable) == (True, False)
 assert (angle.is_holonomic, arc.is_holonomic) == (True, True)
 place = {x1: 3, x2: 4}
 assert abs(arc.space.torsion.subs(place)[0, 2, 0] - 0.2) < 1e-12
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+circle = [((t + 1)*np.cos(k), (t + 1)*np.sin(k), 0)
+          for k in np.linspace(0, 2*np.pi, 37)]
+report(angle, start, {g: 9.81}, points={'particle': x}, lines=[circle],
+       title='An expanding cylinder')

@@ -61,6 +61,7 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import LinearMappingMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.plotting import plot_snapshots
 from sympy_constrained.report import report
 
 # The model. The frame D follows the axle, the body B spins in it.
@@ -112,38 +113,10 @@ fast, slow = (run(rate, 0.8) for rate in rates)
 plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 3.8), layout='constrained')
 grid = figure.add_gridspec(2, 6, height_ratios=(1.25, 1))
-sketch = figure.add_subplot(grid[1, :2])
-axle, side = np.array([sin(tilt), cos(tilt)]), np.array([cos(tilt),
-                                                        -sin(tilt)])
 ring = np.linspace(0, 2*pi, 60)[:, None]
-
-
-def disc(centre, radius, axis, across, **style):
-    """A circle about an axis, seen from the side."""
-    line = centre + radius*(np.cos(ring)*across + 0.3*np.sin(ring)*axis)
-    sketch.plot(*line.T, **style)
-
-
-sketch.plot(*np.transpose([0*axle, 0.5*axle - 0.55*side]), color='C0')
-sketch.plot(*np.transpose([0*axle, 0.5*axle + 0.55*side]), color='C0')
-disc(0.5*axle, 0.55, axle, side, color='C0')
-sketch.plot(*np.transpose([0.5*axle, 1.15*axle]), color='C0', linewidth=3)
-sketch.plot([0, 0], [0, 1.2], 'k-.', linewidth=0.8)
-arc = np.linspace(0, tilt, 20)
-sketch.plot(0.95*np.sin(arc), 0.95*np.cos(arc), color='0.4', linewidth=0.8)
-sketch.text(0.17, 1.0, r'$\theta$')
-disc(np.array([0, 1.2]), 0.15, np.array([0, 1]), np.array([1, 0]),
-     color='0.4', linewidth=0.8)
-sketch.text(-0.2, 1.2, r"$\varphi'$", ha='right', va='center')
-disc(1.0*axle, 0.13, axle, side, color='C0', linewidth=0.8)
-sketch.text(*(1.02*axle + 0.2*side), '$u_3$', color='C0')
-sketch.annotate('', 0.5*axle - (0, 0.4), 0.5*axle,
-                arrowprops={'arrowstyle': '->'})
-sketch.text(*(0.5*axle + (0.05, -0.3)), '$m g$')
-sketch.plot([-0.8, 0.9], [0, 0], color='0.4', linewidth=1)
-sketch.set(title='the system', xlim=(-0.9, 1.1), ylim=(-0.1, 1.35))
-sketch.set_aspect('equal')
-sketch.axis('off')
+plot_snapshots(motions['waves'], top, times=[0, 0.2, 0.4], frame=N, origin=O,
+               lines=[(O, G)], legend=False, ax=figure.add_subplot(
+                   grid[1, :2], projection='3d'))
 tilts = figure.add_subplot(grid[1, 2:])
 for k, (name, motion) in enumerate(motions.items()):
     view = figure.add_subplot(grid[0, 2*k:2*k + 2])

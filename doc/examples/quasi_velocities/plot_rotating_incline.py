@@ -51,6 +51,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import LinearMappingMethod
 from sympy_constrained.numeric import simulate
+from sympy_constrained.report import report
 
 # The model. x1*sin(t) - x2*cos(t) = 0 is t = atan(x2/x1) without its jumps.
 
@@ -81,7 +82,7 @@ rate = 0.002*(np.exp(time) - np.exp(-time)) + s/2*np.sin(time)
 # The picture.
 
 plt.style.use('sympy_constrained.plotting.paper')
-figure = plt.figure(figsize=(6.5, 4.1), layout='constrained')
+figure = plt.figure(figsize=(6.5, 3.4), layout='constrained')
 grid = figure.add_gridspec(2, 2, width_ratios=(1.35, 1))
 path = figure.add_subplot(grid[:, 0])
 turn = np.linspace(0, 2*pi, 200)
@@ -106,30 +107,7 @@ path.set(xlabel='$x_1$ in m', ylabel='$x_2$ in m',
 path.set_aspect('equal')
 path.legend(loc='upper left')
 
-sketch = figure.add_subplot(grid[0, 1])
-axis, flat = np.array([-sin(0.4), cos(0.4)]), np.array([1.1, 0.15])
-corners = np.array([0*axis, 2*axis, 2*axis + flat, flat])
-sketch.fill(*corners.T, color='C1', alpha=0.3)
-sketch.plot(*np.transpose([-0.2*axis, 2.3*axis]), 'k', linewidth=1)
-sketch.plot([0, 0], [0, 2.1], 'k--', linewidth=0.8)
-lean = np.linspace(0, 0.4, 20)
-sketch.plot(-1.8*np.sin(lean), 1.8*np.cos(lean), color='0.4', linewidth=0.8)
-sketch.text(-0.33, 1.45, r'$\theta$')
-spot, foot = 0.7*axis + 0.75*flat, 0.7*axis
-sketch.plot(*spot, 'o', color='C0')
-sketch.plot(*np.transpose([foot, spot]), color='C0', linewidth=1)
-sketch.text(*(foot + 0.5*flat + (0, -0.22)), '$q_1$', color='C0')
-sketch.text(*(2.3*axis + (0.4, 0)), '$x_3$')
-ring = np.linspace(0.6, 2*pi - 0.3, 40)[:, None]
-ring = 2.25*axis + 0.3*np.cos(ring)*flat/1.1 + 0.09*np.sin(ring)*axis
-sketch.plot(*ring.T, color='0.4', linewidth=0.8)
-sketch.annotate('', ring[-1], ring[-4], arrowprops={
-    'arrowstyle': '->', 'color': '0.4'})
-sketch.set_title('the system')
-sketch.set_aspect('equal')
-sketch.axis('off')
-
-work = figure.add_subplot(grid[1, 1])
+work = figure.add_subplot(grid[:, 1])
 work.axhline(0, color='0.7', linewidth=0.8)
 work.plot(time, 2*q1*rate + s*q1*np.sin(time), color='C1', linewidth=3,
           label='closed form')
@@ -156,3 +134,9 @@ closed = LinearMappingMethod(
     mapping=[(x1*Cos(t) + x2*Sin(t)).diff(t), v3])
 assert closed.space.is_integrable and not plane.space.is_integrable
 assert plane.is_holonomic
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(plane, start, constants, points={'particle': x},
+       lines=[((0, 0, x3), x)], title='A turning plane')

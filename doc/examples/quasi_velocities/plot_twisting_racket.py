@@ -105,9 +105,7 @@ B = np.moveaxis(B, 2, 0)
 momentum = (B @ (I*w)[:, :, None])[:, :, 0]
 plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 3), layout='constrained')
-grid = figure.add_gridspec(2, 2, width_ratios=(1, 5), height_ratios=(1, 2))
-sketch = figure.add_subplot(grid[:, 0])
-film = figure.add_subplot(grid[0, 1])
+film, rates = figure.subplots(2, height_ratios=(1, 2))
 turn = np.linspace(0, 2*np.pi, 60)
 face = np.array([0.35 + 0.3*np.cos(turn), 0.24*np.sin(turn), 0*turn])
 handle = np.array([[-0.55, 0.05], [0, 0], [0, 0]])
@@ -132,16 +130,6 @@ film.set(title='the racket every 0.25 s, with its angular momentum upright',
          xlim=(-0.7, 13.8), ylim=(-0.4, 0.4))
 film.set_aspect('equal')
 film.axis('off')
-draw(sketch, (0, 1, 0), (1, 0, 0), (0, 0, 1), np.zeros(2))
-for end, name in ((0, 0.85), '1'), ((0.55, 0.2), '2'):
-    sketch.annotate('', end, (0, 0.2), arrowprops={'arrowstyle': '->'})
-    sketch.text(end[0] + 0.05, end[1], name)
-sketch.plot(0, 0.2, 'ko', markersize=6, markerfacecolor='w')
-sketch.text(-0.05, 0.24, '3', ha='right')
-sketch.set(title='the system', xlim=(-0.5, 0.75), ylim=(-0.65, 1))
-sketch.set_aspect('equal')
-sketch.axis('off')
-rates = figure.add_subplot(grid[1, 1])
 for k in range(3):
     rates.plot(motion.t, w[:, k], color=f'C{k + 2}',
                label=f'$\\omega_{k + 1}$')

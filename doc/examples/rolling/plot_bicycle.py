@@ -34,7 +34,7 @@ milliseconds. The bicycle is stable between the weave speed 4.292382536 and the
 capsize speed 6.024262015 m/s.
 
 """
-from math import pi, sqrt
+from math import sqrt
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -44,6 +44,7 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, linearize, simulate)
+from sympy_constrained.plotting import plot_snapshots
 from sympy_constrained.report import report
 
 # The model: the front wheel touches the ground, and both wheels roll.
@@ -97,27 +98,8 @@ plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 3.9), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1, 1.25, 1.25))
 sketch = figure.add_subplot(grid[0, 0])
-around = np.linspace(0, 2*pi, 60)
-for centre, radius in (0, 0.3), (1.02, 0.35):
-    sketch.plot(centre + radius*np.cos(around),
-                radius + radius*np.sin(around), color='C0')
-# The steer axis meets the ground 0.08 m ahead of the front contact point.
-axis = np.array([-sqrt(1 - 0.9510565163**2), 0.9510565163])
-foot, head = np.array([1.1, 0]), np.array([1.1, 0]) + 0.9*axis
-sketch.plot(*np.transpose([foot, foot + 1.15*axis]), 'k:', linewidth=1)
-sketch.plot(*np.transpose([(1.02, 0.35), foot + 0.4*axis, head]), color='C2',
-            linewidth=2)
-sketch.plot(*np.transpose([(0, 0.3), (0.35, 0.85), head - 0.1*axis]),
-            color='C1', linewidth=2)
-sketch.plot([0.3], [0.9], 'o', color='C1', markersize=9)
-sketch.text(0.3, 1.02, '85 kg', ha='center')
-sketch.plot([-0.4, 1.5], [0, 0], color='0.4', linewidth=1)
-sketch.annotate('', (0.75, 1.25), (0.1, 1.25), arrowprops={
-    'arrowstyle': '->'})
-sketch.text(0.42, 1.29, 'v', ha='center')
-sketch.set(title='the system', xlim=(-0.42, 1.52), ylim=(-0.1, 1.45))
-sketch.set_aspect('equal')
-sketch.axis('off')
+plot_snapshots(motion, bicycle, times=[0], view='xz', ax=sketch, trails=False,
+               legend=False)
 spectrum = figure.add_subplot(grid[0, 1:])
 speeds = np.linspace(0, 10, 201)
 values = np.array([eigenvalues(speed) for speed in speeds])

@@ -27,7 +27,8 @@ turns with a roll of 26.8° to 27.5°, and, with the handlebar turned around, of
 35.9° to 46.4°.
 
 :meth:`~sympy_constrained.numeric.SteadyMotion.follow` continues a family by
-pseudo-arclength and locates where its stability changes.
+pseudo-arclength and locates where its stability changes. The page has no
+living view; that of :doc:`plot_bicycle` has the same equations.
 """
 from math import degrees, pi
 

@@ -53,7 +53,7 @@ physics/0008227). The slope excites it with the frequency w; its response
 with the first part as before, and the second independent of g.
 
 """
-from math import cos, pi, radians, sin, sqrt
+from math import pi, radians, sin, sqrt
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -61,9 +61,11 @@ from sympy import cos as Cos, sin as Sin, symbols
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
-from sympy_constrained import RouthMethod, UdwadiaKalabaMethod
+from sympy_constrained import CircularRim, RouthMethod, UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # The upright coin: a Lagrangian and two rolling conditions.
 
@@ -131,45 +133,9 @@ plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 3.2), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1.2, 1, 1),
                            height_ratios=(1.3, 1))
-sketch = figure.add_subplot(grid[0, 0])
-down, far, up = np.eye(3)
-look = np.array([[0.95, -0.3], [0.5, 0.45], [0.2, 0.97]])
-
-
-def place(*point):
-    return np.array(point) @ look
-
-
-def line(*points, **style):
-    sketch.plot(*(np.array(points) @ look).T, **style)
-
-
-def arrow(foot, tip, **style):
-    sketch.annotate('', place(*tip), place(*foot), arrowprops={
-        'arrowstyle': '-|>', 'shrinkA': 0, 'shrinkB': 0, **style})
-
-
-ahead = np.array([cos(0.7), sin(0.7), 0])
-leaning = 0.25*np.array([-sin(0.7), cos(0.7), 0]) + 0.97*up
-foot, s = np.array([1.2, 0.7, 0]), np.linspace(0, 2*pi, 60)[:, None]
-corners = [0*up, 2.6*down, 2.6*down + 1.7*far, 1.7*far]
-sketch.fill(*(np.array(corners) @ look).T, color='C0', alpha=0.12)
-line(*(foot + 0.6*leaning + 0.6*(np.sin(s)*ahead + np.cos(s)*leaning)),
-     color='C1', linewidth=3)
-line(foot, foot + 1.5*up, color='0.5', linewidth=1, linestyle='--')
-line(foot, foot + 1.5*leaning, color='C1', linewidth=1)
-arrow(0*up, 1.1*down, color='0.3')
-arrow(0*up, 1.0*far, color='0.3')
-line(foot, foot + 1.2*down, color='0.6', linewidth=1)
-line(foot, foot + 1.2*ahead, color='C1', linewidth=1)
-for text, spot in (
-        ('x', 1.25*down), ('y', 1.15*far), (r'$\beta$', foot + 1.65*leaning),
-        (r'$\phi$', foot + 1.3*down + 0.35*far)):
-    sketch.text(*place(*spot), text, ha='center', va='center')
-sketch.set(xlim=(-0.2, 3.5), ylim=(-0.9, 1.85), title='the system')
-sketch.set_aspect('equal')
-sketch.axis('off')
-
+sketch = figure.add_subplot(grid[0, 0], projection='3d')
+plot_snapshots(free, tilting, times=[0.05], trails=False, ax=sketch,
+               surfaces=[CircularRim(coin, C, r, tilt.y)], legend=False)
 paths = figure.add_subplot(grid[1, :2])
 paths.plot(1e3*free[y], 1e3*free[x], color='C1', linewidth=1.2,
            label='free to tilt')
@@ -224,3 +190,8 @@ squared = -(A[0, 0] + A[0, 1]*A[1, 2]).subs({
 assert abs(squared - rate**2 + critical**2) < 1e-9
 assert free.largest_residual < 1e-12
 assert np.abs(free.energy_error).max() < 1e-12
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(tilting, free.x[0], numbers, title='A coin on a slope')

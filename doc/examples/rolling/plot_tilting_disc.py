@@ -62,9 +62,11 @@ from sympy import Symbol, cos as Cos, sin as Sin, symbols
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
-from sympy_constrained import LinearMappingMethod
+from sympy_constrained import CircularRim, LinearMappingMethod
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # The model. The torque takes the power k*Omega**2, as Omega = w3/cos(beta).
 
@@ -138,39 +140,9 @@ precession = spinning[w3]/sine
 plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 3.5), layout='constrained')
 grid = figure.add_gridspec(2, 3)
-sketch = figure.add_subplot(grid[0, 0])
-look = np.array([[1, -0.1], [0.35, 0.3], [0, 1]])
-s = np.linspace(0, 2*pi, 60)[:, None]
-
-
-def draw(foot, angle, colour):
-    """A disc on the point `foot`, at an angle to the table."""
-    rise = np.array([0, cos(angle), sin(angle)])
-    rim = foot + rise + np.sin(s)*np.array([1, 0, 0]) - np.cos(s)*rise
-    sketch.plot(*(rim @ look).T, color=colour, linewidth=2.5)
-    sketch.fill(*(rim @ look).T, color=colour, alpha=0.12)
-    return foot + 2*rise
-
-
-table = np.array([[-1.5, -0.6, 0], [5.2, -0.6, 0], [5.2, 2.6, 0],
-                  [-1.5, 2.6, 0]]) @ look
-sketch.fill(*table.T, color='0.93')
-upright, flat = np.array([0, 0.6, 0]), np.array([3.2, 0.2, 0])
-for foot, angle, colour in (upright, 1.25, 'C0'), (flat, 0.3, 'C1'):
-    top = draw(foot, angle, colour)
-    sketch.plot(*np.transpose([foot @ look, top @ look]), color=colour,
-                linewidth=1)
-sketch.plot(*np.transpose([upright @ look, (upright + [0, 0, 2.3]) @ look]),
-            '--', color='0.5', linewidth=1)
-sketch.plot(*np.transpose([flat @ look, (flat + [0, 2.2, 0]) @ look]),
-            '--', color='0.5', linewidth=1)
-for text, spot in ((r'$\beta$', upright + [0.12, 0, 2.35]),
-                   ('a', flat + [0.12, 2.1, 0.3])):
-    sketch.text(*spot @ look, text)
-sketch.set_title('the system')
-sketch.set_aspect('equal')
-sketch.axis('off')
-
+sketch = figure.add_subplot(grid[0, 0], projection='3d')
+plot_snapshots(spinning, method, times=[0, 2], trails=False, ax=sketch,
+               surfaces=[CircularRim(disc, C, r, tilt.y)], legend=False)
 tilts = figure.add_subplot(grid[0, 1])
 paths = figure.add_subplot(grid[0, 2])
 for colour, motion in rolling.items():
@@ -234,3 +206,8 @@ assert np.abs((spinning.energy + weight*sine)/(1.5*weight*sine)
 assert np.abs(sine**2/sin(a0)**2 - 1 + spinning.t/t0).max() < 0.02
 assert abs(asin(sine[-1]) - radians(2)) < 1e-9
 assert np.abs(spinning.energy_error).max() < 1e-8
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(method, spinning.x[0], {**toy, k: loss}, title='A disc runs down')

@@ -50,6 +50,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import HamelEmbedding
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.plotting import plot_snapshots
 from sympy_constrained.report import report
 
 # The model, and two partitions of its coordinates.
@@ -122,36 +123,10 @@ for panel in left, right:
     panel.set_aspect('equal')
     panel.legend(loc='upper right')
 
-sketch = figure.add_subplot(grid[1, 0])
-along, up = np.array([cos(0.5), sin(0.5), 0]), np.array([0, 0, 1])
-sight = np.array([[1, -0.4, 0], [-0.1, 0.4, 1]])
-s, turned = np.linspace(0, 2*pi, 60)[:, None], np.linspace(0, 0.5, 20)
-
-
-def line(*points, **style):
-    sketch.plot(*sight @ np.transpose(points), **style)
-
-
-def word(text, *place):
-    sketch.text(*sight @ place, text, ha='center', va='center')
-
-
-line(*(up + np.sin(s)*along + np.cos(s)*up), color='C0', linewidth=2.5)
-line(up, 2*up, color='0.6', linewidth=1)
-line(up, 1.8*up + 0.6*along, color='C0', linewidth=1)
-line(0*up, 2.2*along, color='C0', linewidth=1)
-line(0*up, (2.2, 0, 0), color='k', linewidth=1)
-line(0*up, (0, 2.4, 0), color='k', linewidth=1)
-line(*np.transpose([1.7*np.cos(turned), 1.7*np.sin(turned), 0*turned]),
-     color='0.4', linewidth=1)
-word('x', 2.35, 0, 0)
-word('y', 0, 2.65, 0)
-word(r'$\phi$', 1.95, 0.5, 0)
-word(r'$\theta$', *(0.2*along + 1.6*up))
-sketch.set_title('the system')
-sketch.set_aspect('equal')
-sketch.axis('off')
-
+rim = [(x + R*Sin(theta + k)*Cos(phi), y + R*Sin(theta + k)*Sin(phi),
+        R + R*Cos(theta + k)) for k in np.linspace(0, 2*pi, 25)]
+plot_snapshots(circle, lines=[rim, (rim[0], rim[12])], times=5,
+               ax=figure.add_subplot(grid[1, 0], projection='3d'))
 error = figure.add_subplot(grid[1, 1])
 error.plot(wrong.t, E[:, 0], color='C1')
 error.set(xlabel='t in s', ylabel='E for x in N', ylim=(-4, 4),
@@ -185,8 +160,6 @@ assert good.validity.holds and bad.validity.holds is False
 # %%
 # The equations run in this page. Move a slider to change the start.
 
-rim = [(x + R*Sin(theta + k)*Cos(phi), y + R*Sin(theta + k)*Sin(phi),
-        R + R*Cos(theta + k)) for k in np.linspace(0, 2*pi, 25)]
 report(good, circle.x[0], {m: 2, R: 0.1, I: 0.01, J: 0.15},
        points={'P': (x, y, 0)}, lines=[rim, (rim[0], rim[12])],
        title='A disc that stays upright')

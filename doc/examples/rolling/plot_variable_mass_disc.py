@@ -37,8 +37,11 @@ from sympy import cos, sin, symbols
 from sympy.physics.mechanics import (
     KanesMethod, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
-from sympy_constrained import GibbsAppellMethod, momentum_loads, thrust
+from sympy_constrained import (
+    CircularRim, GibbsAppellMethod, momentum_loads, thrust)
 from sympy_constrained.numeric import simulate
+from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # Frames: yaw, lean, spin. The point of contact is the foot of the disc.
 
@@ -95,28 +98,8 @@ plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 2.9), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1.1, 1.25, 1))
 sketch = figure.add_subplot(grid[:, 0], projection='3d')
-s, tilt = np.linspace(0, 2*np.pi, 60)[:, None], 0.35
-ahead, up = np.array([1, 0, 0]), np.array([0, -np.sin(tilt), np.cos(tilt)])
-middle = 0.5*up
-rim = middle + 0.5*(np.cos(s)*ahead + np.sin(s)*up)
-sketch.plot(*rim.T, color='C0', linewidth=2.5)
-sketch.quiver(*middle, 0.85, 0, 0, color='C1', arrow_length_ratio=0.15)
-sketch.text(*middle + (0.9, 0, 0.05), 'thrust', color='C1')
-sketch.quiver(*middle, -0.45, 0, 0, color='0.5', arrow_length_ratio=0.2)
-sketch.text(*middle + (-0.62, 0, 0), 'c', color='0.5')
-sketch.plot(*np.transpose([(0, 0, 0), (0, 0, 1.05)]), '-.', color='0.5',
-            linewidth=1)
-sketch.plot(*np.transpose([0*up, 1.05*up]), color='C0', linewidth=1)
-sketch.text(*1.12*up, r'$\theta$', ha='center')
-sketch.plot([-0.8, 1.3], [0, 0], [0, 0], color='0.5', linewidth=1)
-sketch.text(0.75, 0, -0.18, 'heading', color='0.5')
-sketch.plot(0, 0, 0, 'ko', markersize=4)
-sketch.text(0.05, 0, -0.12, '(x, y)')
-sketch.set(xlim=(-0.8, 1.4), ylim=(-0.7, 0.7), zlim=(0, 1.1),
-           title='the disc')
-sketch.set_box_aspect((2.2, 1.4, 1.1), zoom=1.3)
-sketch.view_init(elev=14, azim=-62)
-sketch.axis('off')
+plot_snapshots(pushed, method, times=[0, 0.6, 1.2], ax=sketch, legend=False,
+               surfaces=[CircularRim(disc, centre, r, lean.y)], trails=False)
 runs = (('mass is constant', whole, dict(color='0.75', linewidth=4)),
         ('mass drops off', without, dict(color='C0', linewidth=1.5)),
         ('engine', pushed, dict(color='C1', linewidth=2.5)),
@@ -151,3 +134,9 @@ for motion, digits in expected.items():
 assert np.abs(whole.x - without.x).max() < 1e-8
 assert np.abs(agreed.x[:, :5] - pushed.x[:, :5]).max() < 1e-8
 assert np.abs(at_rest.x[-1, :5] - pushed.x[-1, :5]).max() > 0.1
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(method, start, {r: 0.5, m0: 2, beta: 0.1, c: 3, g: 9.81},
+       title='A disc that loses mass')

@@ -23,7 +23,7 @@ Functions*, 1964, table 17.1). By energy conservation the largest tension in
 the rod is three times the weight, at the lowest point.
 
 """
-from math import pi, sqrt
+from math import sqrt
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,6 +32,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import simulate
+from sympy_constrained.plotting import plot_snapshots
 from sympy_constrained.report import report
 
 # The model: a Lagrangian, and the rod as a holonomic constraint.
@@ -67,22 +68,8 @@ plt.style.use('sympy_constrained.plotting.paper')
 figure, (sketch, places, force) = plt.subplots(
     1, 3, figsize=(6.5, 2.5), layout='constrained',
     gridspec_kw={'width_ratios': [1, 1.3, 1.3]})
-angle = np.linspace(-pi, 0, 100)
-sketch.plot(np.cos(angle), np.sin(angle), ':', color='0.6')
-sketch.plot([0, 1], [0, 0], color='0.75')
-sketch.plot([1], [0], 'o', color='0.75', markersize=10)
-sketch.plot([0, 0.6], [0, -0.8], color='k')
-sketch.plot([0.6], [-0.8], 'o', color='C0', markersize=10)
-sketch.plot([0], [0], 'ko', markersize=4)
-sketch.annotate('', (0.6, -1.25), (0.6, -0.86),
-                arrowprops={'arrowstyle': '->'})
-sketch.text(0.65, -1.2, 'm g')
-sketch.text(0.35, -0.35, 'l')
-sketch.text(0.72, -0.72, '(x, y)')
-sketch.text(0.72, 0.1, 'start', color='0.5')
-sketch.set(xlim=(-1.2, 1.25), ylim=(-1.35, 0.35), title='the system')
-sketch.set_aspect('equal')
-sketch.axis('off')
+plot_snapshots(motion, points={'bob': (x, y)}, lines=[((0, 0), (x, y))],
+               times=[0, 0.3, 0.5, 0.7], ax=sketch, legend=False)
 places.plot(motion.t, motion[x], label='x')
 places.plot(motion.t, motion[y], label='y')
 places.axvline(period, color='0.5', linestyle='--')

@@ -48,6 +48,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import RouthMethod, VaccoMethod
 from sympy_constrained.numeric import boundary_value, simulate
+from sympy_constrained.report import report
 
 # The model. The mass matrix of L is singular; B^T W B is not.
 
@@ -144,3 +145,9 @@ assert excess == sorted(excess, reverse=True) and 0 < excess[-1] < 1e-5
 assert np.abs(routh[z]).max() < 1e-9
 assert np.abs(routh[x]*turns[0][vy][0]
               - routh[y]*turns[0][vx][0]).max() < 1e-9
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(problem, turns[0].x[0], points={'particle': (x, y, z)},
+       title="A geodesic of Heisenberg's geometry")

@@ -61,6 +61,7 @@ from sympy_constrained import RouthMethod, VaccoMethod
 from sympy_constrained.methods import hamiltonian_equations
 from sympy_constrained.numeric import (
     compile_equations, matching_multipliers, simulate)
+from sympy_constrained.report import report
 
 # One model; `routh()` returns the same model with the other principle.
 
@@ -110,39 +111,7 @@ paths.set_aspect('equal')
 paths.text(0.8, 0.32, 'Routh', ha='center')
 paths.legend(loc='lower right', title='vakonomic,\n$\\mu(0)$ in N s')
 
-# The wedge is drawn too steep: along is down the slope, far is across.
-
-sketch = figure.add_subplot(grid[0, 1])
-along, far = np.array([1.9, -0.62]), np.array([0.75, 0.55])
-top = np.array([0, 0.62])
-slope = np.array([top, top + along, top + along + far, top + far])
-sketch.fill(*slope.T, color='C0', alpha=0.15)
-sketch.fill(*np.transpose([top, top + along, (0, 0)]), color='0.9')
-sketch.text(1.25, 0.06, '12°')
-
-
-def place(down, across):
-    return top + down*along + across*far
-
-
-def line(*points, **style):
-    sketch.plot(*np.transpose([place(*point) for point in points]), **style)
-
-
-foot, arc = np.array([0.3, 0.3]), np.linspace(0, 0.9, 20)
-ahead = np.transpose([0.4*np.cos(arc), 0.75*np.sin(arc)])
-line(foot, foot + (0.55, 0), color='k', linewidth=1)
-line(foot, foot + (0, 0.6), color='k', linewidth=1)
-line(foot - 0.55*ahead[-1], foot + 0.55*ahead[-1], color='C0', linewidth=5)
-line(foot, foot + ahead[-1], color='C0', linewidth=1)
-line(*(foot + 0.8*ahead), color='0.4', linewidth=1)
-for text, spot in ('x', (0.59, 0)), ('y', (0, 0.7)), (r'$\phi$', (0.4, 0.28)):
-    sketch.text(*place(*foot + spot), text, ha='center', va='center')
-sketch.set_title('the system')
-sketch.set_aspect('equal')
-sketch.axis('off')
-
-headings = figure.add_subplot(grid[1, 1])
+headings = figure.add_subplot(grid[:, 1])
 for name, motion, colour in styles:
     headings.plot(motion.t, np.degrees(motion[phi]), color=colour,
                   linewidth=2 if colour == 'k' else 1.2)
@@ -182,3 +151,10 @@ for value, motion in zip(first, vakonomic):
         constants=constants, **accurate)
     assert np.abs(other[x] - motion[x]).max() < 1e-7
     assert np.abs(other[phi] - motion[phi]).max() < 1e-7
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+blade = [(x + k*cos(phi), y + k*sin(phi)) for k in (-0.1, 0.1)]
+report(skate, vakonomic[1].x[0], constants, points={'skate': (x, y)},
+       lines=[blade], up='-x', title='Vakonomic motion of a skate')

@@ -55,6 +55,8 @@ from sympy_constrained import RouthMethod, VaccoMethod
 from sympy_constrained.methods import hamiltonian_equations
 from sympy_constrained.numeric import (
     compile_equations, matching_multipliers, simulate)
+from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # One model for both principles.
 
@@ -86,44 +88,10 @@ vakonomic = [simulate(equations, t_end, {**start, mu1: one, mu2: two}, **exact)
 plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 3.1), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1, 1.6, 1))
-sketch = figure.add_subplot(grid[:, 0])
-ahead, up = np.array([cos(0.6), sin(0.6), 0]), np.array([0, 0, 1])
-sight = np.array([[1, -0.5, 0], [-0.15, 0.45, 1]])
-s = np.linspace(0, 2*np.pi, 60)[:, None]
-heading = np.linspace(0, 0.6, 20)
-
-
-def line(*points, **style):
-    """A line through points in space, seen from the side."""
-    sketch.plot(*sight @ np.transpose(points), **style)
-
-
-def word(text, *place, **style):
-    sketch.text(*sight @ place, text, ha='center', va='center', **style)
-
-
-def arrow(foot, tip, **style):
-    sketch.annotate('', sight @ tip, sight @ foot, arrowprops={
-        'arrowstyle': '-|>', 'shrinkA': 0, 'shrinkB': 0, **style})
-
-
-line(*(up + np.sin(s)*ahead + np.cos(s)*up), color='C0', linewidth=3)
-line(0*up, 2.4*ahead, color='C0', linewidth=1)
-line(up, up + 0.99*up, color='C0', linewidth=1, linestyle=':')
-line(up, up + 0.6*ahead + 0.8*up, color='C0', linewidth=1)
-arrow(0*up, np.array([2.4, 0, 0]), color='0.3')
-arrow(0*up, np.array([0, 2.6, 0]), color='0.3')
-line(*np.transpose([1.9*np.cos(heading), 1.9*np.sin(heading), 0*heading]),
-     color='0.4', linewidth=1)
-word('x', 2.6, 0, 0)
-word('y', 0, 2.9, 0)
-word(r'$\phi$', 2.1, 0.62, 0)
-word(r'$\theta$', *(0.22*ahead + 1.65*up))
-word('R', *(0.55*ahead + 1.25*up))
-sketch.set(xlim=(-1.7, 2.9), ylim=(-0.8, 2.3), title='the system')
-sketch.set_aspect('equal')
-sketch.axis('off')
-
+rim = [(x + R*Sin(theta + k)*Cos(phi), y + R*Sin(theta + k)*Sin(phi),
+        R + R*Cos(theta + k)) for k in np.linspace(0, 2*np.pi, 25)]
+plot_snapshots(routh, lines=[rim, (rim[0], rim[12])], times=6,
+               ax=figure.add_subplot(grid[:, 0], projection='3d'))
 paths = figure.add_subplot(grid[:, 1])
 headings = figure.add_subplot(grid[0, 2])
 rolling = figure.add_subplot(grid[1, 2])
@@ -190,3 +158,9 @@ for (one, two), motion in zip(pairs, vakonomic):
 at_four = np.array([vakonomic[1][coordinate][200] for coordinate in q])
 assert np.abs(at_four - (
     2.713544394, 0.368512016, 7.462829544, 12.239837855)).max() < 1e-8
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(vacco, vakonomic[1].x[0], constants, points={'P': (x, y, 0)},
+       lines=[rim, (rim[0], rim[12])], title='Vakonomic motion of a disc')

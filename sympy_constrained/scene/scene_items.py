@@ -118,9 +118,8 @@ class SceneItems:
                          origin, frame, constants, inputs, points)
         bodies, lost = located_bodies(find)
         solid = {s.frame for s in surfaces if not isinstance(s, CircularRim)}
-        bones = {} if lines else skeletons(find, [
-            body for body, _, _ in bodies
-            if getattr(body, 'frame', None) not in solid])
+        bones = skeletons(find, [body for body, _, _ in bodies if getattr(
+            body, 'frame', None) not in solid])
         points = {name: find.position(p) for name, p in points.items()}
         lines, springs = placed(find, lines), placed(find, springs)
         bases = [(find.position(s.point), find.rotation(s.frame))
@@ -128,13 +127,16 @@ class SceneItems:
         touched = [find.position(p) for p, _, _ in sides]
         acting = placed_forces(find, forces)
         find.evaluate(times)
+        # without paths, only what is drawn has to be inside the axes
+        self._drawn = slice(None) if trails else drawn
 
         traces = list(contact_traces(sides, touched, bases))
         dots, color = self._add_bodies(
             bodies, bones, {s.frame for s in surfaces}, lines, traces, points,
             trails)
         self.items[:0] = surface_items(surfaces, bases, find.numbers, traces,
-                                       [item.values for item in self.items],
+                                       [(item.values, self._part(item))
+                                        for item in self.items],
                                        {getattr(body, 'frame', None): (
                                            body.name, color[body])
                                         for body in color})
@@ -238,9 +240,14 @@ class SceneItems:
                     **ACTS, 'color': ARROWS[k % len(ARROWS)],
                     'label': f'{name}, longest {sizes[k]:.3g} {unit}'}))
 
+    def _part(self, item):
+        """Which values of an item are in the picture."""
+        return slice(None) if isinstance(item, Trail) else self._drawn
+
     def _corners(self):
         """Least and largest coordinates of all items, shape (2, 3)."""
-        points = [item.values.reshape(-1, 3) for item in self.items]
+        points = [item.values[self._part(item)].reshape(-1, 3)
+                  for item in self.items]
         return np.array([np.min([np.nanmin(x, 0) for x in points], axis=0),
                          np.max([np.nanmax(x, 0) for x in points], axis=0)])
 
@@ -410,13 +417,15 @@ def contact_traces(sides, touched, bases):
 def surface_items(surfaces, bases, numbers, traces, seen, owners):
     """Wireframes; of unbounded surfaces as much as the motion needs.
 
-    ``owners`` maps frames to the name and colour of moving bodies.
+    ``seen`` has values and which of them are drawn; ``owners`` maps frames to
+    the name and colour of moving bodies.
     """
     first = len(surfaces) - len(traces)         # those of contacts are last
     for i, (surface, (base, axes)) in enumerate(zip(surfaces, bases)):
         local = np.concatenate([np.einsum(
-            'kji,kmj->kmi', axes.values, x - base.values[:, None]).reshape(
-                -1, 3) for x in seen] or [np.zeros((1, 3))])
+            'kji,kmj->kmi', axes.values, x - base.values[:, None])[
+                part].reshape(-1, 3) for x, part in seen] or [
+                    np.zeros((1, 3))])
         touched = traces[i - first].local if i >= first else local
         name, color = owners.get(surface.frame, ('_', '0.45'))
         owners[surface.frame] = '_', color

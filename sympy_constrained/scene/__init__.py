@@ -1,0 +1,1 @@
+"""What pictures and pages show: positions, bodies as drawn, names, units."""
