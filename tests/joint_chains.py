@@ -7,15 +7,16 @@ from sympy.physics.mechanics import (
     SphericalJoint, System, dynamicsymbols, inertia)
 
 
-def pin_chain(n, absolute=False, velocities=False):
+def pin_chain(n, absolute=False, velocities=False, mark='', ground=None):
     """Arguments of a method, and constants, for a chain of bars in space.
 
     With ``absolute`` it moves in a plane, in absolute angles. With
-    ``velocities`` they are set in the inertial frame.
+    ``velocities`` they are set in the inertial frame. ``mark`` is part of the
+    names of the coordinates, ``ground`` a frame and a point at rest.
     """
-    q, u = dynamicsymbols(f'q1:{n + 1}'), dynamicsymbols(f'u1:{n + 1}')
+    q, u = (dynamicsymbols(f'{x}{mark}1:{n + 1}') for x in 'qu')
     length, m, g, along, across = symbols('l m g I1 I2')
-    N, pin = ReferenceFrame('N'), Point('O')
+    N, pin = ground or (ReferenceFrame('N'), Point('O'))
     pin.set_vel(N, 0)
     frame, bodies, loads = N, [], []
     for i in range(n):

@@ -123,7 +123,7 @@ class RecursiveEquations:
         key = None if p is None else self.parameters(p).tobytes()
         function = self._decided.get(key)
         if function is None:
-            function = self._decided[key] = self.native_function(t, x, p)
+            function = self._decided[key] = self.native_function('rhs', t, x, p)
         values = self.parameters(p) if key else self.p
         out = function(float(t), np.ascontiguousarray(x), values)
         if out is None:
@@ -166,14 +166,19 @@ class RecursiveEquations:
         tables, at = self._tables, self._array[sweeps.POTENTIAL]
         return tables.kinetic(work) + (work[at] if at else 0.)
 
-    def native_function(self, t=0., x=None, p=None):
+    def native_function(self, name='rhs', t=0., x=None, p=None):
         """The :class:`.Recursion` in machine code, of ``(t, x, p)``.
 
         Its outputs are the rates of all states, then the multipliers, zero
         for rows that are left out. These are chosen at the state ``x``, which
-        is needed if there are constraints.
+        is needed if there are constraints. ``name`` is ``'rhs'``, as for
+        :class:`.CompiledEquations`.
         """
         use = []
+        if name != 'rhs':
+            raise ValueError(
+                f"`name` is {name!r}. The recursive equations have 'rhs' "
+                "alone; other outputs have the ordinary form.")
         if self.multiplier_names:
             if x is None:
                 raise MissingIngredientError(
