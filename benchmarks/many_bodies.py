@@ -17,11 +17,10 @@ import numpy as np
 from native import best, time_plain
 from sympy import ImmutableDenseMatrix, cos, sin, symbols
 from sympy.physics.mechanics import (
-    Force, Point, ReferenceFrame, RigidBody, System, dynamicsymbols, inertia)
+    Force, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from sympy_constrained import Loop, UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations
-from sympy_constrained.numeric.recursive.equations import RecursiveEquations
 
 SIZES = 8, 16, 64, 256, 1000
 # The ordinary form up to this number of bodies.
@@ -42,7 +41,7 @@ def turn(parent, child, axis, angle, rate):
 
 
 def chain(n):
-    """A System of the open chain, its constants, and a loop for the end."""
+    """Arguments of the open chain, its constants, and a loop for the end."""
     q, u = dynamicsymbols(f'q1:{n + 1}'), dynamicsymbols(f'u1:{n + 1}')
     length, m, g, along, across = symbols('l m g I1 I2')
     N, origin = ReferenceFrame('N'), Point('O')
@@ -59,26 +58,23 @@ def chain(n):
             (inertia(link, along, across, across), center)))
         loads.append(Force(center, -m*g*N.y))
         frame, pin = link, end
-    system = System(N)
-    system.add_coordinates(*q)
-    system.add_speeds(*u)
-    system.add_kdes(*(x.diff() - v for x, v in zip(q, u)))
-    system.add_bodies(*bodies)
-    system.add_loads(*loads)
+    arguments = {
+        'frame': N, 'q_ind': q, 'u_ind': u, 'bodies': bodies,
+        'kd_eqs': [x.diff() - v for x, v in zip(q, u)], 'forcelist': loads}
     held = Point('held')
     held.set_pos(origin, sum((d*x for d, x in zip(PLACE, N)), 0*N.x))
     values = {length: 1/n, m: 1/n, g: 9.81, along: 1e-3/n**3,
               across: 1/12/n**3}
-    return system, values, Loop(pin, held)
+    return arguments, values, Loop(pin, held)
 
 
-class Closed:
-    """What the recursive equations read of a model, with a loop more."""
+class Given:
+    """A model that consists of its arguments; a System of 1000 bodies takes
+    SymPy minutes.
+    """
 
-    def __init__(self, system, loop):
-        from sympy_constrained.model.call_signatures import arguments_of
-        shape, arguments = arguments_of(system)
-        self._call = shape, {**arguments, 'configuration_constraints': [loop]}
+    def __init__(self, arguments, **more):
+        self._call = 'kane', {**arguments, **more}
 
 
 def pinocchio_chain(n):
@@ -135,20 +131,21 @@ def of_native(equations, x):
 def measured(n):
     """One line of the table."""
     x = np.random.default_rng(0).uniform(-0.5, 0.5, 2*n)
-    system, values, loop = chain(n)
+    arguments, values, loop = chain(n)
     began = time.process_time()
-    equations = compile_equations(system, values, recursion=True)
+    equations = compile_equations(Given(arguments), values, recursion=True)
     rates = equations.rhs(0., x)
     seconds = time.process_time() - began
     ends = {**values, **dict(zip(PLACE, (0.7, 0.1, 0.2)))}
-    closed = RecursiveEquations(Closed(system, loop), ends)
+    closed = compile_equations(Given(
+        arguments, configuration_constraints=[loop]), ends, recursion=True)
     line = {'n': n, 'seconds': seconds, 'MB': resource.getrusage(
         resource.RUSAGE_SELF).ru_maxrss/1024,
         'open': 1e6*of_native(equations, x),
         'closed': 1e6*of_native(closed, x)}
     if n <= ORDINARY:
         line['ordinary'] = 1e6*of_native(compile_equations(
-            UdwadiaKalabaMethod.from_method(system), values), x)
+            UdwadiaKalabaMethod(**arguments), values), x)
     own = pinocchio_open(1, np.zeros(2))[0]
     peer, known = pinocchio_open(n, x)
     line |= {'aba': 1e6*peer, 'aba alone': 1e6*(peer - own),
@@ -160,8 +157,9 @@ def measured(n):
 
 
 def main(sizes):
-    warm = chain(4)
-    compile_equations(*warm[:2], recursion=True).rhs(0., np.zeros(8))
+    arguments, values, _ = chain(4)     # compiles the loops
+    compile_equations(Given(arguments), values, recursion=True).rhs(
+        0., np.zeros(8))
     lines = []
     for n in sizes:
         lines.append(measured(n))
