@@ -130,6 +130,8 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     """
 
     _accepts = ConstrainedMethod._accepts + ('nonideal_forces',)
+    # Its accelerations may be computed by recursion.
+    _is_explicit = True
 
     def __init__(self, *args, weight=None, solver='auto',
                  inconsistent='error', **kwargs):

@@ -85,7 +85,8 @@ def compile_equations(model, constants=None, inputs=None, backend='auto',
         Whether the bodies are taken one by one along the tree of the joints,
         which is the way for many bodies; ``model`` then is a method, a
         ``System`` or a ``KanesMethod`` object. ``'auto'`` takes the recursive
-        form where it exists and the model has 16 bodies or more.
+        form where it exists, the model has 28 bodies or more, and all
+        constraints are loops.
 
     Returns
     =======

@@ -10,7 +10,7 @@ from sympy.physics.mechanics import (
     Force, LagrangesMethod, Particle, Point, ReferenceFrame, System, Torque,
     dynamicsymbols)
 
-from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     MissingIngredientError, SingularEquationsError, UnsupportedFeatureError)
 from sympy_constrained.models import MODELS
@@ -167,6 +167,23 @@ def test_a_lagrangian_is_refused():
         compile_equations(method, recursion=True)
     with pytest.raises(ValueError, match='`recursion`'):
         compile_equations(method, recursion='yes')
+
+
+def test_other_methods_are_refused():
+    method = HamelEmbedding(**pin_chain(2)[0])
+    with pytest.raises(UnsupportedFeatureError, match='HamelEmbedding'):
+        compile_equations(method, recursion=True)
+
+
+def test_states_of_another_length_are_refused():
+    arguments, values = pin_chain(2)
+    equations = compile_equations(method_like(arguments), values,
+                                  recursion=True)
+    for x in np.zeros(3), np.zeros((2, 5)), 1.:
+        with pytest.raises(ValueError, match='shape'):
+            equations.rhs(0., x)
+    with pytest.raises(ValueError):
+        equations.energy(0., np.zeros(3))
 
 
 def test_the_number_of_kernels_does_not_grow():

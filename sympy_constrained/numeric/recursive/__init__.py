@@ -10,8 +10,9 @@ from ..codegen.native import chosen
 __all__ = ['recursive_equations']
 
 # The number of bodies from which the recursion is quicker than the ordinary
-# form, for chains with pins in space (`benchmarks`).
-CROSSOVER = 16
+# form: open chains with pins in space take 6.5 and 4.8 us with 24 bodies, 6.7
+# and 9.2 us with 32 (`benchmarks/many_bodies.py`).
+CROSSOVER = 28
 
 
 def recursive_equations(model, constants, inputs, backend, recursion):
@@ -27,7 +28,8 @@ def recursive_equations(model, constants, inputs, backend, recursion):
             if len(arguments_of(model)[1].get('bodies') or ()) < CROSSOVER:
                 return None
         with suppress(ConstrainedDynamicsError):
-            return compiled(model, constants, inputs, backend)
+            found = compiled(model, constants, inputs, backend)
+            return found if found.has_loops_only else None
         return None
     return compiled(model, constants, inputs, backend)
 

@@ -89,6 +89,11 @@ class RecursiveEquations:
             self.constant_names.vector(constants, 'constants'))
         self._decided = {}
 
+    @property
+    def has_loops_only(self):
+        """Whether all constraints are loops, whose rows need no code."""
+        return all(row.speeds is None for row in self._tables.rows)
+
     def __repr__(self):
         return (f'<RecursiveEquations of {len(self._tables.tree.bodies)} '
                 f'bodies, {len(self.states)} states, '
@@ -117,18 +122,24 @@ class RecursiveEquations:
     def rhs(self, t, x, p=None):
         """Rates of all states, shape (ns,), or (N, ns) of a batch."""
         x = array(x, 'x')
+        size = len(self.states)
+        if x.shape[-1:] != (size,) or x.ndim > 2:
+            raise ValueError(
+                f"`x` has shape {x.shape}; it must be ({size},) for the "
+                f"states, or (N, {size}) for a batch.")
         if x.ndim == 2:
             return np.array([self.rhs(s, y, p) for s, y in zip(
                 np.broadcast_to(t, len(x)), x)]).reshape(x.shape)
         key = None if p is None else self.parameters(p).tobytes()
         function = self._decided.get(key)
         if function is None:
-            function = self._decided[key] = self.native_function('rhs', t, x, p)
+            function = self._decided[key] = self.native_function(
+                'rhs', t, x, p)
         values = self.parameters(p) if key else self.p
         out = function(float(t), np.ascontiguousarray(x), values)
         if out is None:
             raise self._failure(t, x)
-        return out[:len(self.states)]
+        return out[:size]
 
     def _failure(self, t, x):
         if not np.isfinite(x).all():
@@ -146,7 +157,7 @@ class RecursiveEquations:
 
     def multipliers(self, t, x, p=None):
         """Multipliers, of least norm where they are not unique, (m,)."""
-        S, gaps, use = self._complement(t, array(x, 'x'), self.parameters(p))
+        S, gaps, use = self._complement(t, x, self.parameters(p))
         # A = C*F with the independent rows F; C^T*lam = lam_F
         C = np.linalg.solve(S[np.ix_(use, use)], S[use]).T
         lam = np.linalg.solve(S[np.ix_(use, use)], gaps[use])
@@ -162,7 +173,7 @@ class RecursiveEquations:
 
     def energy(self, t, x, p=None):
         """Kinetic energy, and the potential energy of the bodies."""
-        work = self._sweep(t, array(x, 'x'), self.parameters(p))['work']
+        work = self._sweep(t, x, self.parameters(p))['work']
         tables, at = self._tables, self._array[sweeps.POTENTIAL]
         return tables.kinetic(work) + (work[at] if at else 0.)
 
@@ -184,8 +195,7 @@ class RecursiveEquations:
                 raise MissingIngredientError(
                     "The model has constraints. Pass a state `x` on them, "
                     "where the independent rows are chosen.")
-            use = self._complement(t, self.names.vector(x, 'x'),
-                                   self.parameters(p))[2]
+            use = self._complement(t, x, self.parameters(p))[2]
         return Recursion(self._tables, [*use], self._numbers)
 
     # -- constraints -----------------------------------------------------
@@ -195,6 +205,7 @@ class RecursiveEquations:
         return self._tables.array()
 
     def _sweep(self, t, x, p):
+        x = self.names.vector(x, 'x')
         o, m, tables = self.motion, len(self.multiplier_names), self._array
         work = {'Y': np.zeros((m, o)), 'D': np.empty(o), 'gaps': np.empty(m),
                 'work': np.empty(tables[sweeps.SIZE])}
@@ -252,6 +263,10 @@ ptr %out, ptr inttoptr (i64 {data} to ptr), ptr inttoptr (i64 {more} to ptr))
 def tables_of(model, inputs):
     """The :class:`.Tables` of a System, a KanesMethod, or one of ours."""
     options = getattr(model, '_options', {})
+    if hasattr(model, '_special') and not hasattr(model, '_is_explicit'):
+        raise refused(f"{type(model).__name__} has other equations than "
+                      "those of Newton and Euler with ideal constraints; "
+                      "give its System, or make a UdwadiaKalabaMethod.")
     special = [name for name, found in getattr(
         model, '_special', {}).items() if found]
     special += [name for name in options if name not in ALLOWED]
