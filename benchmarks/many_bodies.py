@@ -14,7 +14,7 @@ import sys
 import time
 
 import numpy as np
-from native import best, time_plain
+from native import time_plain
 from sympy import ImmutableDenseMatrix, cos, sin, symbols
 from sympy.physics.mechanics import (
     Force, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
@@ -93,13 +93,18 @@ def pinocchio_chain(n):
     return pin, model, model.createData(), parent
 
 
-def processor_time(run):
+def processor_time(run, least=0.1, rounds=5):
+    """Median time of a call from Python."""
     def timed(calls):
         began = time.process_time()
         for _ in range(calls):
             run()
         return (time.process_time() - began)/calls
-    return best(timed)
+
+    calls = 1
+    while timed(calls)*calls < least:
+        calls *= 2
+    return float(np.median([timed(calls) for _ in range(rounds)]))
 
 
 def pinocchio_open(n, x):

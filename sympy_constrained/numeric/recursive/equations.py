@@ -54,6 +54,21 @@ class RecursiveEquations:
     chosen at the first state for each ``p``, which should satisfy the
     constraints.
 
+    Examples
+    ========
+
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.models import MODELS
+    >>> from sympy_constrained.numeric import compile_equations
+    >>> chain = MODELS['closed_chain_3d'](6)
+    >>> equations = compile_equations(
+    ...     chain.form(UdwadiaKalabaMethod), chain.parameters, recursion=True)
+    >>> equations
+    <RecursiveEquations of 6 bodies, 12 states, 3 multipliers>
+    >>> x = equations.names.vector(chain.start, 'start')
+    >>> equations.accelerations(0, x).shape, equations.multipliers(0, x).shape
+    ((6,), (3,))
+
     Attributes
     ==========
 
