@@ -95,7 +95,7 @@ sphinx_gallery_conf = {
     'gallery_dirs': 'gallery',
     'subsection_order': [f'examples/{topic}' for topic in (
         'start_here', 'linkages', 'rolling', 'nonholonomic', 'vakonomic',
-        'contact', 'control', 'quasi_velocities', 'numeric')],
+        'contact', 'control', 'quasi_velocities', 'numeric', 'large')],
     'within_subsection_order': 'FileNameSortKey',
     'parallel': max(2, os.cpu_count()),
     'abort_on_example_error': True,

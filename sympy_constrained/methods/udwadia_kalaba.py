@@ -122,6 +122,8 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     """
 
     _accepts = ConstrainedMethod._accepts + ('nonideal_forces',)
+    # Its accelerations may be computed by recursion.
+    _is_explicit = True
 
     def __init__(self, *args, weight=None, inconsistent='error', **kwargs):
         check_choice('inconsistent', inconsistent, (

@@ -33,7 +33,8 @@ __all__ = ['CompiledEquations', 'compile_equations']
 KEPT_SOLVERS = 64
 
 
-def compile_equations(model, constants=None, inputs=None, backend='auto'):
+def compile_equations(model, constants=None, inputs=None, backend='auto',
+                      recursion=False):
     r"""Return the equations of a model as functions of ``(t, x, p)``.
 
     Explanation
@@ -80,11 +81,19 @@ def compile_equations(model, constants=None, inputs=None, backend='auto'):
         Without machine code, or with that of llvmlite (extra ``fast``).
         ``'auto'`` is LLVM where it is installed. NumPy evaluates functions
         that cannot be compiled, such as Python functions.
+    recursion : bool or 'auto'
+        Whether the bodies are taken one by one along the tree of the joints,
+        which is the way for many bodies; ``model`` then is a method, a
+        ``System`` or a ``KanesMethod`` object. ``'auto'`` takes the recursive
+        form where it exists, the model has 28 bodies or more, and all
+        constraints are loops.
 
     Returns
     =======
 
     CompiledEquations
+        With ``recursion`` a :class:`.RecursiveEquations`, which has fewer
+        functions.
 
     Raises
     ======
@@ -95,8 +104,16 @@ def compile_equations(model, constants=None, inputs=None, backend='auto'):
     MissingIngredientError
         If a specified function or its derivative has no value, or the
         requirements of the backend are not installed.
+    UnsupportedFeatureError
+        If ``recursion`` is True and the model has no recursive form.
 
     """
+    if recursion:
+        from .recursive import recursive_equations
+        found = recursive_equations(model, constants, inputs, backend,
+                                    recursion)
+        if found is not None:
+            return found
     if isinstance(model, CompiledEquations):
         return model.with_values(constants, inputs, backend)
     return CompiledEquations(equations_of(model), constants, inputs, backend)

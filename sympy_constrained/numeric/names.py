@@ -6,6 +6,7 @@ numeric layer accepts the same keys and reports the same mistakes.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from difflib import get_close_matches
 from inspect import signature
@@ -118,8 +119,9 @@ class Names:
         self._texts = tuple(map(str, self.objects))
         self.unused = {name for x in unused if x not in self.objects
                        for name in (x, label(x))}
+        counts = Counter(self.objects)
         self._positions = {item: i for i, item in enumerate(self.objects)
-                           if self.objects.count(item) == 1}
+                           if counts[item] == 1}
 
     def __iter__(self) -> Iterator:
         return iter(self.objects)

@@ -1,0 +1,346 @@
+"""Recursive equations of a model, compiled."""
+from __future__ import annotations
+
+from copy import copy
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg.lapack import dpstrf
+from sympy import Derivative, Dummy
+
+from ... import _compat
+from ...errors import (
+    InconsistentConstraintsError, MissingIngredientError,
+    SingularEquationsError)
+from ...graph import (
+    GraphBuilder, derivative, gradient, read, substitute)
+from ...model.build_kane import set_to_zero, speeds_of
+from ...model.call_signatures import (
+    arguments_of, as_list, check_bodies, check_coordinates)
+from ...model.kinematic_equations import solve_kinematics
+from ...model.potential import potential_of
+from ..codegen.llvm_code import compiled
+from ..codegen.native import SCALAR, SIGNATURE
+from ..names import Names, array, read_only
+from ..tolerances import BACKWARD, CONTRADICTION
+from .rows import forces_of, loads_of, rows_of
+from . import sweeps
+from .tables import Tables
+from .tree import LocalKinematics, Tree, refused
+
+__all__ = ['RecursiveEquations']
+
+# Rows are combinations of others if their part across these is smaller than
+# the square root of this, relative to the row, in the metric of the masses.
+DEPENDENT = 1e-11
+# Options of a method that are taken.
+ALLOWED = 'stabilization', 'potential_energy', 'generalized_forces'
+
+
+class RecursiveEquations:
+    """Accelerations of a tree of bodies in a time linear in their number.
+
+    Explanation
+    ===========
+
+    Made by :func:`.compile_equations` with ``recursion=True``. The joints are
+    grouped into kinds, for each of which a kernel is compiled; loops over the
+    bodies call them (:mod:`~sympy_constrained.numeric.recursive.sweeps`).
+
+    In every function ``t`` is a number, ``x`` the states in the order of
+    ``states``, and ``p`` the constants in the order of ``constants``, a
+    mapping with new values for some of them, or None for the values given at
+    compilation. Where constraint rows are redundant, the independent ones are
+    chosen at the first state for each ``p``, which should satisfy the
+    constraints.
+
+    Examples
+    ========
+
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.models import MODELS
+    >>> from sympy_constrained.numeric import compile_equations
+    >>> chain = MODELS['closed_chain_3d'](6)
+    >>> equations = compile_equations(
+    ...     chain.form(UdwadiaKalabaMethod), chain.parameters, recursion=True)
+    >>> equations
+    <RecursiveEquations of 6 bodies, 12 states, 3 multipliers>
+    >>> x = equations.names.vector(chain.start, 'start')
+    >>> equations.accelerations(0, x).shape, equations.multipliers(0, x).shape
+    ((6,), (3,))
+
+    Attributes
+    ==========
+
+    states, constants : tuple of SymPy objects
+    unknowns, multiplier_names : tuple
+        Accelerations, then multipliers.
+    kinds : int
+        Number of kernels.
+
+    """
+
+    def __init__(self, model, constants=None, inputs=None):
+        self._tables = tables_of(model, inputs)
+        kinematics = self._tables.tree.kinematics
+        self.coordinates = kinematics.coordinates
+        self.speeds = kinematics.speeds
+        self.states = self.coordinates + self.speeds
+        self.constants = self._tables.constants
+        self.names = Names(self.states, 'state')
+        self.constant_names = Names(self.constants, 'constant', unused=[
+            x for x in kinematics.builder.inputs])
+        self.motion = len(self.speeds)
+        self.multiplier_names = tuple(
+            Dummy(f'lam{k}') for k in range(len(self._tables.rows)))
+        self.unknowns = tuple(
+            Derivative(x, kinematics.builder.time) for x in self.speeds
+        ) + self.multiplier_names
+        self.kinds = len(self._tables.kinds)
+        self._numbers = np.array(self._tables.numbers, dtype=float)
+        if constants is None and not self.constants:
+            constants = {}
+        self.p = None if constants is None else read_only(
+            self.constant_names.vector(constants, 'constants'))
+        self._decided = {}
+
+    @property
+    def has_loops_only(self):
+        """Whether all constraints are loops, whose rows need no code."""
+        return all(row.speeds is None for row in self._tables.rows)
+
+    def __repr__(self):
+        return (f'<RecursiveEquations of {len(self._tables.tree.bodies)} '
+                f'bodies, {len(self.states)} states, '
+                f'{len(self.multiplier_names)} multipliers>')
+
+    def with_values(self, constants):
+        """The same equations with other values of some constants."""
+        result = copy(self)
+        result._decided = {}
+        result.p = read_only(self.constant_names.vector(
+            constants, 'constants', self.p))
+        return result
+
+    def parameters(self, p=None):
+        """The constants as an array."""
+        if p is None and self.p is None:
+            raise MissingIngredientError(
+                "No values for the constants "
+                f"{', '.join(self.constant_names.labels)}. Pass `constants` "
+                "at compilation, or `p` with every call.")
+        return self.p if p is None else self.constant_names.vector(
+            p, 'p', self.p)
+
+    # -- functions -------------------------------------------------------
+
+    def rhs(self, t, x, p=None):
+        """Rates of all states, shape (ns,), or (N, ns) of a batch."""
+        x = array(x, 'x')
+        size = len(self.states)
+        if x.shape[-1:] != (size,) or x.ndim > 2:
+            raise ValueError(
+                f"`x` has shape {x.shape}; it must be ({size},) for the "
+                f"states, or (N, {size}) for a batch.")
+        if x.ndim == 2:
+            return np.array([self.rhs(s, y, p) for s, y in zip(
+                np.broadcast_to(t, len(x)), x)]).reshape(x.shape)
+        key = None if p is None else self.parameters(p).tobytes()
+        function = self._decided.get(key)
+        if function is None:
+            function = self._decided[key] = self.native_function(
+                'rhs', t, x, p)
+        values = self.parameters(p) if key else self.p
+        out = function(float(t), np.ascontiguousarray(x), values)
+        if out is None:
+            raise self._failure(t, x)
+        return out[:size]
+
+    def _failure(self, t, x):
+        if not np.isfinite(x).all():
+            return ValueError(f"`x` is not finite: it is {x!r}.")
+        return SingularEquationsError(
+            f"The recursion meets a joint without inertia at t = {t:g}, or "
+            "the constraints lose rank there. Give mass to every direction, "
+            "or start from a state beside it; the ordinary form "
+            "(`recursion=False`) also takes singular mass matrices.",
+            condition=0.)
+
+    def accelerations(self, t, x, p=None):
+        """Rates of the speeds."""
+        return self.rhs(t, x, p)[..., len(self.coordinates):]
+
+    def multipliers(self, t, x, p=None):
+        """Multipliers, of least norm where they are not unique, (m,)."""
+        S, gaps, use = self._complement(t, x, self.parameters(p))
+        # A = C*F with the independent rows F; C^T*lam = lam_F
+        C = np.linalg.solve(S[np.ix_(use, use)], S[use]).T
+        lam = np.linalg.solve(S[np.ix_(use, use)], gaps[use])
+        lack, size = gaps - C@gaps[use], np.abs(C)@np.abs(gaps[use])
+        size += np.abs(gaps)
+        if (np.abs(lack) > CONTRADICTION*size + BACKWARD*size.max(
+                initial=0)).any():
+            raise InconsistentConstraintsError(
+                "Redundant constraint rows have different right sides at "
+                f"t = {t:g}: no acceleration satisfies them. Correct the "
+                "state, or the rows.")
+        return np.linalg.pinv(C.T)@lam
+
+    def energy(self, t, x, p=None):
+        """Kinetic energy, and the potential energy of the bodies."""
+        work = self._sweep(t, x, self.parameters(p))['work']
+        tables, at = self._tables, self._array[sweeps.POTENTIAL]
+        return tables.kinetic(work) + (work[at] if at else 0.)
+
+    def native_function(self, name='rhs', t=0., x=None, p=None):
+        """The :class:`.Recursion` in machine code, of ``(t, x, p)``.
+
+        Its outputs are the rates of all states, then the multipliers, zero
+        for rows that are left out. These are chosen at the state ``x``, which
+        is needed if there are constraints. ``name`` is ``'rhs'``, as for
+        :class:`.CompiledEquations`.
+        """
+        use = []
+        if name != 'rhs':
+            raise ValueError(
+                f"`name` is {name!r}. The recursive equations have 'rhs' "
+                "alone; other outputs have the ordinary form.")
+        if self.multiplier_names:
+            if x is None:
+                raise MissingIngredientError(
+                    "The model has constraints. Pass a state `x` on them, "
+                    "where the independent rows are chosen.")
+            use = self._complement(t, x, self.parameters(p))[2]
+        return Recursion(self._tables, [*use], self._numbers)
+
+    # -- constraints -----------------------------------------------------
+
+    @cached_property
+    def _array(self):
+        return self._tables.array()
+
+    def _sweep(self, t, x, p):
+        x = self.names.vector(x, 'x')
+        o, m, tables = self.motion, len(self.multiplier_names), self._array
+        work = {'Y': np.zeros((m, o)), 'D': np.empty(o), 'gaps': np.empty(m),
+                'work': np.empty(tables[sweeps.SIZE])}
+        if sweeps.sweep(float(t), x, p, tables, self._numbers,
+                        np.empty(len(x) + m), *work.values()):
+            raise self._failure(t, x)
+        return work
+
+    def _complement(self, t, x, p):
+        """``A M^-1 A^T``, what rows lack, and the independent rows."""
+        work = self._sweep(t, x, p)
+        S = (work['Y']/work['D'])@work['Y'].T
+        size = np.sqrt(S.diagonal())
+        scale = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
+        _, pivots, rank, _ = dpstrf(S*np.outer(scale, scale), tol=DEPENDENT)
+        return S, work['gaps'], sorted((pivots[:rank] - 1).tolist())
+
+
+class Recursion:
+    """Machine code of recursive equations, as :class:`.NativeFunction`.
+
+    ``address`` is that of ``int f(double t, const double *x, const double *p,
+    const double *r, double *out)``, which returns 0 if the outputs are good.
+    """
+
+    signature = SIGNATURE
+
+    def __init__(self, tables, use, numbers):
+        self.tables, self.numbers = tables.array(use), numbers
+        self.kernels = tables.kinds     # whose code the tables have
+        self.size = int(self.tables[sweeps.STATES]
+                        + self.tables[sweeps.ROW_COUNT])
+        code, data, more = (
+            sweeps.solver().address, self.tables.ctypes.data,
+            numbers.ctypes.data)
+        text = f"""\
+define i32 @scalar(double %t, ptr %x, ptr %p, ptr %r, ptr %out) #0 {{
+  %bad = call i32 inttoptr (i64 {code} to ptr)(double %t, ptr %x, ptr %p, \
+ptr %out, ptr inttoptr (i64 {data} to ptr), ptr inttoptr (i64 {more} to ptr))
+  ret i32 %bad
+}}
+"""
+        self.address, self._owner = compiled(text, 'scalar', 0)
+        self.function = SCALAR(self.address)
+        self.function.owner, self.function.address = self, self.address
+
+    def __call__(self, t, x, p):
+        """The outputs, or None if they are not good."""
+        out = np.empty(self.size)
+        at = out.ctypes.data
+        is_bad = self.function(t, x.ctypes.data, p.ctypes.data, at, at)
+        return None if is_bad else out
+
+
+def tables_of(model, inputs):
+    """The :class:`.Tables` of a System, a KanesMethod, or one of ours."""
+    options = getattr(model, '_options', {})
+    if hasattr(model, '_special') and not hasattr(model, '_is_explicit'):
+        raise refused(f"{type(model).__name__} has other equations than "
+                      "those of Newton and Euler with ideal constraints; "
+                      "give its System, or make a UdwadiaKalabaMethod.")
+    special = [name for name, found in getattr(
+        model, '_special', {}).items() if found]
+    special += [name for name in options if name not in ALLOWED]
+    if special:
+        raise refused(f"It has {', '.join(special)}.")
+    shape, arguments = arguments_of(model)
+    if shape != 'kane':
+        raise refused("It was made from a Lagrangian.")
+    bodies, loads, auxiliary, dependent = (as_list(
+        arguments.get(name), name) for name in (
+            'bodies', 'forcelist', 'u_auxiliary', 'q_dependent'))
+    check_bodies(bodies)
+    builder = GraphBuilder(_compat.time_symbol())
+    q, u = as_list(arguments['q_ind'], 'q_ind') + dependent, speeds_of(
+        {'u_dependent': None, **arguments})
+    check_coordinates(q, u + auxiliary, builder.time)
+    set_to_zero(builder, auxiliary)
+    rates = rates_of(builder, as_list(arguments['kd_eqs'], 'kd_eqs'), q, u)
+    bind_inputs(builder, inputs or {})
+    kinematics = LocalKinematics(builder, arguments['frame'], q, u, rates)
+    for item in inputs or ():
+        builder.bound[derivative(item, builder.time)] = kinematics.bias(
+            builder.bound[item])
+    tree = Tree(kinematics, bodies)
+    others = loads_of(tree, loads)
+    potential, forces = forces_of(kinematics, potential_of(
+        bodies, options.get('potential_energy'), loads),
+        as_list(options.get('generalized_forces'), 'generalized_forces'))
+    rows = rows_of(tree, arguments, options.get('stabilization'))
+    return Tables(tree, others, forces, rows, potential)
+
+
+def rates_of(builder, equations, q, u):
+    """References of ``q'``, row by row where each row has one of them."""
+    names = [derivative(x, builder.time) for x in q]
+    for x in (*u, *q, *names):
+        builder.input(x, dynamic=True)
+    slots, found = {builder.bound[x]: x for x in names if x not in u}, {}
+    position = {builder.mask([slot]).bit_length(): slot for slot in slots}
+    every = builder.mask(slots)
+    for row in equations:
+        ref = read(builder, row)
+        bits = builder.mask([ref]) & every
+        slot = position.get(bits.bit_length())
+        if slot is None or bits & (bits - 1) or slot in found:
+            return solve_kinematics(builder, equations, q, u)
+        slope, = gradient(builder, ref, [slot])
+        rest, = substitute(builder, [ref], {slot: 0})
+        if builder.mask([slope]) & bits:
+            return solve_kinematics(builder, equations, q, u)
+        found[slot] = builder.div(-rest, slope)
+    if len(found) < len(slots):
+        return solve_kinematics(builder, equations, q, u)
+    return [found.get(builder.bound[x], builder.bound[x]) for x in names]
+
+
+def bind_inputs(builder, inputs):
+    """Let expressions stand for the specified functions of time."""
+    for item, expr in inputs.items():
+        if callable(expr) and not hasattr(expr, 'free_symbols'):
+            raise refused(f"The input {item} is a Python function.")
+        builder.bound[item] = read(builder, expr)

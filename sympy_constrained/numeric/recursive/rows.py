@@ -1,0 +1,123 @@
+"""Loads and constraint rows of a tree."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...graph import gradient, read
+from ...model.build import add_constraints, rows_given
+from ...model.kinematics import ZERO
+from ...model.loads import parse_loads
+from ...model.loops import Loop, perpendicular, single_frame
+from .tree import refused
+
+__all__ = ['Row', 'forces_of', 'loads_of', 'rows_of']
+
+# A gap of a loop below this, at random numbers, vanishes identically.
+NOTHING = 1e-13
+
+
+class Row(NamedTuple):
+    """A constraint row: of a loop (kinds 0 to 3), or of any other (4).
+
+    ``refs`` are the places of two points in their ``bodies``, or directions
+    there, or ``b`` and entries of ``A`` at the numbers ``speeds``.
+    """
+
+    kind: int
+    refs: list
+    bodies: tuple = ()
+    speeds: tuple | None = None
+
+
+def loads_of(tree, loads):
+    """Add loads in axes of their body to it; return all others."""
+    g, kinematics, found = tree.builder, tree.kinematics, []
+    for location, vector in parse_loads(loads):
+        body, place = tree.body_of(location)
+        if body < 0:
+            continue
+        is_force = not hasattr(location, 'dcm')
+        own = tree.bodies[body]
+        for frame, numbers in kinematics.parts(vector):
+            axes, numbers = in_body_axes(tree, frame, numbers)
+            pair = (numbers, ZERO) if is_force else (ZERO, numbers)
+            if axes == body:
+                force, torque = pair
+                torque = g.added(torque, g.cross(place, force))
+                own.load = tuple(map(g.add, own.load, (*torque, *force)))
+            else:
+                found.append((body, axes, place, *pair))
+    return found
+
+
+def in_body_axes(tree, frame, numbers):
+    """The first body that turns as a frame does, and a vector in its axes."""
+    kinematics = tree.kinematics
+    if frame not in kinematics.oriented:
+        raise refused(f"Frame {frame}, in which a load is written, has no "
+                      "orientation.")
+    carrier = kinematics.carrier(frame)
+    if carrier == kinematics.frame:
+        return -1, kinematics.rotated(kinematics.frame, frame, numbers)
+    body = tree.by_carrier.get(carrier)
+    if body is None:                    # a frame inside of a joint
+        body = next((k for k, x in enumerate(tree.bodies)
+                     if frame in kinematics.way_to(x.frame)), None)
+    if body is None:
+        raise refused(f"No body turns with frame {frame}, in which a load "
+                      "is written.")
+    return body, kinematics.rotated(tree.bodies[body].frame, frame, numbers)
+
+
+def forces_of(kinematics, potential, generalized):
+    """Potential energy, and speed -> generalized force of it and others."""
+    g, forces = kinematics.builder, {}
+    energy = read(g, potential)
+    slopes = gradient(g, energy, kinematics.q) if energy else ()
+    for slope, rate in zip(slopes, kinematics.rates):
+        for k, x in enumerate(kinematics.by_speed if slope else ()):
+            forces[k] = g.sub(forces.get(k, 0), g.mul(slope, x(rate)))
+    for k, force in enumerate(generalized):
+        forces[k] = g.add(forces.get(k, 0), read(g, force))
+    return energy, forces
+
+
+def rows_of(tree, arguments, stabilization=None):
+    """The constraint rows, and residuals as references."""
+    fields = rows_given(arguments)
+    loops = [row for row in fields['holonomic_rows'] if isinstance(row, Loop)]
+    given = sum(map(len, fields.values()))
+    if len(loops) == given and stabilization is None:
+        return [row for loop in loops for row in loop_rows(tree, loop)]
+    blocks = {}
+    add_constraints(tree.kinematics, blocks, fields, stabilization, 'kane')
+    return [Row(4, [b, *filter(None, row)], speeds=tuple(
+        k for k, x in enumerate(row) if x))
+        for row, [b] in zip(blocks['A'], blocks['b'])]
+
+
+def loop_rows(tree, loop):
+    """The rows of a loop that do not vanish identically."""
+    (one, place), (other, there) = map(tree.body_of, loop[:2])
+    ground = {}
+    for k, point, body in ((0, loop.point_a, one), (1, loop.point_b, other)):
+        if body < 0:
+            ground[k] = tree.kinematics.total(
+                tree.kinematics.frame, tree._steps(point, None))
+    places = ground.get(0, place), ground.get(1, there)
+    gap = tree.place(one, places[0]) - tree.place(other, places[1])
+    for k in range(3):
+        if abs(gap[k]) > NOTHING:
+            yield Row(k, [*places[0], *places[1]], (one, other))
+    if loop.axis is None:
+        return
+    frame, axes = single_frame(loop.axis[0]), single_frame(loop.axis[1])
+    bodies, numbers = zip(*(
+        in_body_axes(tree, x, tree.kinematics.measure(axis, x))
+        for x, axis in ((frame, loop.axis[0]), (axes, loop.axis[1]))))
+    for across in perpendicular(loop.axis[0], frame):
+        _, side = in_body_axes(
+            tree, frame, tree.kinematics.measure(across, frame))
+        if abs(tree.turned(bodies[0], side)
+               @ tree.turned(bodies[1], numbers[1])) > NOTHING:
+            yield Row(3, [*side, *numbers[1]], bodies)

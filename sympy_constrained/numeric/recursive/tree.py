@@ -1,0 +1,478 @@
+r"""Bodies, joints and loads of a mechanism, each in local axes.
+
+The twist of a body, the angular velocity and the velocity of its mass centre,
+is that of its parent, moved to it, plus that of its joint:
+
+.. math::
+
+   V_i = X_i V_{\lambda(i)} + V_{J i}, \qquad
+   V_{J i} = S_i u_i + \sigma_i, \qquad
+   \dot V_i = X_i \dot V_{\lambda(i)} + S_i\dot u_i + V_i\times V_{J i}
+   + \mathring V_{J i}
+
+with measure numbers in the axes of the body [1]_. Everything is read on the
+graph between a body and its parent alone, so expressions of different joints
+are never multiplied.
+
+References
+==========
+
+.. [1] R. Featherstone, "Rigid Body Dynamics Algorithms," Springer (2008),
+   equations (3.21), (3.39) and sections 4.1 to 4.4.
+
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sympy.physics.mechanics import RigidBody
+from sympy.physics.vector import Point
+
+from ... import _compat
+from ...errors import UnsupportedFeatureError, located
+from ...graph import read
+from ...model.kinematics import IDENTITY, ZERO, Kinematics, remembered
+from ...model.kinetics import measure_dyadic
+
+__all__ = ['Body', 'LocalKinematics', 'Tree', 'refused']
+
+REMEDY = ("Pass `recursion=False` (or 'auto') for the ordinary form, which "
+          "takes any structure.")
+# Relative difference of velocities at random numbers that is no rounding.
+DIFFERENT = 1e-7
+# A component of a vector below this part of it is rounding.
+NOTHING = 1e-12
+
+
+def refused(fact):
+    """The error for a model that has no recursive equations."""
+    return UnsupportedFeatureError(
+        f"The recursive equations do not cover this model: {fact} {REMEDY}")
+
+
+@dataclass
+class Body:
+    """A body with the joint that carries it; references in its axes.
+
+    ``motion`` is the twist of the joint, ``columns`` its derivatives by the
+    speeds of the joint, ``change`` its rate at ``u' = 0``. ``turn`` are the
+    rows of ``R`` with ``v_body = R*v_parent``, ``arm`` is the place of the
+    mass centre seen from that of the parent, in the axes of the parent.
+    ``dependent`` maps speeds of other joints in ``motion`` to their share:
+    what the joint moves with is ``u + share*other``. ``load`` are the moment
+    about the mass centre and the force that are known in axes of the body.
+    """
+
+    name: str
+    point: Any
+    frame: Any
+    mass: int = 0
+    inertia: tuple = (ZERO,)*3
+    parent: int = -1
+    turn: tuple = IDENTITY
+    arm: tuple = ZERO
+    motion: tuple = (0,)*6
+    change: tuple = (0,)*6
+    columns: dict = field(default_factory=dict)
+    dependent: dict = field(default_factory=dict)
+    load: tuple = (0,)*6
+
+
+class LocalKinematics(Kinematics):
+    """Kinematics with short ways between frames that are close."""
+
+    @remembered
+    def _depths(self, neighbours):
+        """Number of steps from the inertial frame to every frame."""
+        depth = {None: -1}
+        for frame, parent in self._tree(self.frame, neighbours).items():
+            depth[frame] = depth[parent] + 1
+        return depth
+
+    def between(self, start, end, neighbours):
+        """Frames from both ends up to the one in which their ways meet."""
+        parents, depth = (self._tree(self.frame, neighbours),
+                          self._depths(neighbours))
+        for frame in (start, end):
+            if frame not in parents:
+                raise refused(
+                    f"Frame {frame} has no orientation, or no angular "
+                    f"velocity, in {self.frame}.")
+        up, down = [start], [end]
+        while up[-1] != down[-1]:
+            way = up if depth[up[-1]] >= depth[down[-1]] else down
+            way.append(parents[way[-1]])
+        return up, down
+
+    @remembered
+    def rotation(self, axes, frame):
+        if frame == axes:
+            return IDENTITY
+        up, down = self.between(axes, frame, _compat.orientations)
+        way, R = [*up, *down[-2::-1]], IDENTITY
+        for here, there in zip(way, way[1:]):
+            R = self._product(R, self._step(here, there))
+        return R
+
+    @remembered
+    def _step(self, here, there):
+        return self._read_matrix(_compat.orientations(here)[there])
+
+    @remembered
+    def carrier(self, frame):
+        """The first frame towards the inertial one that does not move in
+        the others between them.
+        """
+        parents, way = self.oriented, [frame]
+        while way[-1] != self.frame:
+            parent = parents.get(way[-1])
+            if parent is None:
+                raise refused(f"Frame {frame} has no orientation.")
+            R = self._step(way[-1], parent)
+            if self.moves(sum(R, ())):
+                break
+            way.append(parent)
+        return way[-1]
+
+    def moves(self, refs):
+        """Whether any reference depends on states, inputs or time."""
+        return bool(self.builder.mask(refs) & self.builder.dynamic)
+
+    @remembered
+    def turning(self, base, frame):
+        """Angular velocity of a frame seen from another, in its axes."""
+        up, down = self.between(frame, base, _compat.angular_velocities)
+        total = ZERO
+        for way, sign in (up, 1), (down, -1):
+            for here, there in zip(way, way[1:]):
+                edge = _compat.angular_velocities(here)[there]
+                w = self.gathered(frame, self.parts(edge))
+                total = self.builder.added(total, (
+                    w if sign > 0 else tuple(-x for x in w)))
+        return total
+
+
+class Tree:
+    """The bodies in an order in which parents come first.
+
+    ``fixed`` maps points to the bodies in which they are fixed, with their
+    places there, ``by_carrier`` moving frames to a body that is fixed in them.
+    """
+
+    def __init__(self, kinematics, bodies):
+        self.kinematics, self.builder = kinematics, kinematics.builder
+        self.places, self.depth = {}, {}
+        self.bodies = [self._read(body) for body in bodies]
+        self._order()
+        self.ground = self._rigid(self._resting(), kinematics.frame)
+        self.fixed = {}
+        for k, body in enumerate(self.bodies):
+            for point, place in self._rigid(
+                    {body.point: ZERO}, body.frame).items():
+                self.fixed.setdefault(point, []).append((k, place))
+        self.by_carrier = {kinematics.frame: -1}
+        for k, body in enumerate(self.bodies):
+            self.by_carrier.setdefault(kinematics.carrier(body.frame), k)
+        self.owner = {}                 # speed -> body
+        for k, body in enumerate(self.bodies):
+            with located(f'Body {body.name}'):
+                body.parent = self._parent(k)
+                self._connect(k)
+                self._share(k)
+                if body.parent < 0 and not any(body.motion):
+                    body.mass, body.inertia = 0, (ZERO,)*3
+        self._check_speeds()
+        self._check_velocities()
+
+    # -- reading ---------------------------------------------------------
+
+    def _read(self, body):
+        kinematics, point = self.kinematics, body.masscenter
+        self._place(point)
+        mass = read(self.builder, body.mass)
+        if not isinstance(body, RigidBody):
+            return Body(body.name, point, self._frame_of(point), mass)
+        inertia = (ZERO,)*3
+        if body.central_inertia != 0:
+            inertia = measure_dyadic(
+                kinematics, body.central_inertia, body.frame)
+        if any(map(kinematics.bias, (mass, *sum(inertia, ())))):
+            raise refused(f"The mass or the inertia of {body.name} changes.")
+        return Body(body.name, point, body.frame, mass, inertia)
+
+    def _place(self, point):
+        """Find the ways to the ground of all points near this one."""
+        if point not in self.places:
+            self.places[point] = None, ()
+            self.places |= self.kinematics.position_parts(point)[1]
+            for point, (before, _) in self.places.items():
+                self.depth[point] = self.depth.get(before, 0) + 1
+
+    def _frame_of(self, point):
+        """The frame in which a particle is placed, as far as it has one."""
+        depth = self.kinematics._depths(_compat.orientations)
+        return max((frame for frame, _ in self.places[point][1]
+                    if frame in depth), key=depth.get,
+                   default=self.kinematics.frame)
+
+    def _resting(self):
+        """Points with zero velocity."""
+        points, N = {}, self.kinematics.frame
+        for body in self.bodies:
+            if body.point in points:
+                continue
+            for point in self.kinematics._tree(
+                    body.point, _compat.positions):
+                points[point] = _compat.velocity(point, N) == 0
+        return {point: None for point, rests in points.items() if rests}
+
+    def _rigid(self, places, frame):
+        """Points fixed in a frame to the given ones, with their places."""
+        kinematics, found, queue = self.kinematics, dict(places), [*places]
+        own = kinematics.carrier(frame)
+        for here in queue:
+            for there, vector in _compat.positions(here).items():
+                if there in found:
+                    continue
+                parts = kinematics.parts(vector)
+                if any(f not in kinematics.oriented
+                       or kinematics.carrier(f) != own
+                       or kinematics.moves(x) for f, x in parts):
+                    continue
+                found[there] = found[here] and tuple(map(
+                    self.builder.sub, found[here],
+                    kinematics.total(frame, parts)))
+                queue.append(there)
+        return found
+
+    def _order(self):
+        """Sort by the number of moving frames and vectors on the way."""
+        kinematics = self.kinematics
+        depth = {None: 0}
+        for frame, parent in kinematics.oriented.items():
+            depth[frame] = depth[parent] + (
+                parent is not None
+                and kinematics.moves(sum(kinematics._step(frame, parent), ())))
+        steps = {}
+        for point, (before, way) in self.places.items():
+            steps[point] = steps.get(before, 0) + any(
+                kinematics.carrier(f) != kinematics.frame
+                or kinematics.moves(x) for f, x in way)
+        rank = {k: (depth.get(body.frame, 0), steps[body.point], k)
+                for k, body in enumerate(self.bodies)}
+        order = sorted(rank, key=rank.get)
+        self.bodies = [self.bodies[k] for k in order]
+
+    # -- joints ----------------------------------------------------------
+
+    def _parent(self, k):
+        """The last body before this one on its way to the ground."""
+        body, kinematics = self.bodies[k], self.kinematics
+        above = {kinematics.carrier(x)
+                 for x in kinematics.way_to(body.frame)}
+        point = body.point
+        while point is not None and point not in self.ground:
+            near = [i for i, _ in self.fixed.get(point, ()) if i < k]
+            if near:
+                return max(near, key=lambda i: (kinematics.carrier(
+                    self.bodies[i].frame) in above, i))
+            point = self.places[point][0]
+        return -1
+
+    def _connect(self, k):
+        """Turn, arm and motion of a body relative to its parent."""
+        body, g, kinematics = self.bodies[k], self.builder, self.kinematics
+        frame = body.frame
+        if body.parent < 0:
+            body.turn = kinematics.rotation(frame, kinematics.frame)
+            w = kinematics.turning(kinematics.frame, frame)
+            v = kinematics.velocity(body.point, frame)
+            body.arm = kinematics.total(kinematics.frame, self._steps(
+                body.point, None))
+        else:
+            parent = self.bodies[body.parent]
+            body.turn = kinematics.rotation(frame, parent.frame)
+            w = kinematics.turning(parent.frame, frame)
+            steps = self._steps(body.point, parent.point)
+            body.arm = v = ZERO
+            for axes, numbers in steps:
+                body.arm = g.added(body.arm, kinematics.rotated(
+                    parent.frame, axes, numbers))
+                rate = g.added(tuple(map(kinematics.bias, numbers)), g.cross(
+                    kinematics.turning(parent.frame, axes), numbers))
+                v = g.added(v, kinematics.rotated(frame, axes, rate))
+        body.motion = (*w, *v)
+        body.change = tuple(map(kinematics.bias, body.motion))
+        turning, moving = kinematics.columns(w), kinematics.columns(v)
+        body.columns = {k: turning.get(k, ZERO) + moving.get(k, ZERO)
+                        for k in sorted({*turning, *moving})}
+
+    def _steps(self, end, start):
+        """Frames and measure numbers of the vector between two points."""
+        found = {}
+        while end is not start:
+            if start is None or end is not None and (
+                    self.depth[end] >= self.depth[start]):
+                (end, steps), join = self.places[end], self.builder.sub
+            else:
+                (start, steps), join = self.places[start], self.builder.add
+            for frame, numbers in steps:
+                found[frame] = tuple(map(
+                    join, found.get(frame, ZERO), numbers))
+        return [(frame, x) for frame, x in found.items() if any(x)]
+
+    def _share(self, k):
+        """Give a body its speeds; find the share of those of others."""
+        body, g = self.bodies[k], self.builder
+        others = {j: body.columns.pop(j) for j in [*body.columns]
+                  if j in self.owner}
+        for j in body.columns:
+            self.owner[j] = k
+        if not others:
+            return
+        ancestors, i = set(), body.parent
+        while i >= 0:
+            ancestors.add(i)
+            i = self.bodies[i].parent
+        u = self.kinematics.speeds
+        for j, column in others.items():
+            share = None
+            if self.owner[j] in ancestors and len(body.columns) == 1:
+                own, = body.columns.values()
+                at = max(range(6), key=lambda i: abs(g.shadow(own[i])))
+                share = g.div(column[at], own[at])
+                if not all(g.same_value(a, g.mul(share, b))
+                           for a, b in zip(column, own)):
+                    share = None
+            if share is None:
+                raise refused(
+                    f"Speed {u[j]} moves {body.name} relative to the body "
+                    "that carries it, and another body, too, so it belongs "
+                    "to no joint.")
+            body.dependent[j] = share
+
+    # -- checks ----------------------------------------------------------
+
+    def _check_speeds(self):
+        u = self.kinematics.speeds
+        idle = [str(x) for k, x in enumerate(u) if k not in self.owner]
+        if idle:
+            raise refused(f"No body moves with {', '.join(idle)}.")
+        for body in self.bodies:
+            if len(body.columns) > 6:
+                raise refused(f"{body.name} has more than six speeds.")
+
+    def _check_velocities(self):
+        """Compare velocities that were set with those of the recursion."""
+        kinematics, g = self.kinematics, self.builder
+        N, twists = kinematics.frame, []
+
+        def number(refs):
+            return np.array([g.shadow(x) for x in refs])
+
+        turns = {N: np.eye(3)}          # frame -> columns: its axes in N
+        for frame, parent in kinematics.oriented.items():
+            if parent is not None:
+                turns[frame] = turns[parent] @ np.array([
+                    number(row) for row in kinematics._step(parent, frame)])
+        spins = {N: np.zeros(3)}
+        for frame, parent in kinematics.turning_frames.items():
+            if parent is not None:
+                spins[frame] = spins[parent] + self._summed(
+                    _compat.angular_velocities(frame)[parent], turns)
+        for body in self.bodies:
+            w, v = np.zeros((2, 3))
+            R = np.eye(3)
+            if body.parent >= 0:
+                w, v = twists[body.parent]
+                R = turns[self.bodies[body.parent].frame]
+                v = v + np.cross(w, R @ number(body.arm))
+            E = turns[body.frame]
+            w = w + E @ number(body.motion[:3])
+            twists.append((w, v + E @ number(body.motion[3:])))
+            self._forget_inertia(body, E.T @ w)
+        memo = {}
+
+        def velocity(point):
+            way, before = [], kinematics.way_of_velocity(point)
+            while point not in memo:
+                way.append(point)
+                point = before[point]
+                if point is None:
+                    break
+            for point in reversed(way):
+                there = before[point]
+                memo[point] = self._summed(
+                    _compat.velocity(point, N), turns) if there is None else (
+                    memo[there] + sum((turns[f] @ number(map(
+                        kinematics.bias, x)) + np.cross(
+                        spins[f], turns[f] @ number(x))
+                        for f, x in kinematics.parts(
+                            _compat.positions(point)[there])), np.zeros(3)))
+            return memo[way[0]] if way else memo[point]
+
+        for body, (_, v) in zip(self.bodies, twists):
+            other = velocity(body.point)
+            if not np.allclose(v, other, DIFFERENT, DIFFERENT,
+                               equal_nan=True):
+                raise refused(
+                    f"The velocity that was set for {body.point} is not the "
+                    "derivative of its position.")
+
+    def _forget_inertia(self, body, w):
+        """Drop what has no effect, as the body never turns that way."""
+        turns = np.abs(w) > NOTHING*np.abs(w).max()
+        body.inertia = tuple(
+            tuple(x if turns[i] and turns[j] else 0
+                  for j, x in enumerate(row))
+            for i, row in enumerate(body.inertia))
+
+    def _summed(self, vector, turns):
+        total = np.zeros(3)
+        for frame, numbers in self.kinematics.parts(vector):
+            total += turns[frame] @ [self.builder.shadow(x) for x in numbers]
+        return total
+
+    # -- places and axes -------------------------------------------------
+
+    def body_of(self, location):
+        """Body and place of a point or frame; -1 on the ground."""
+        if isinstance(location, Point):
+            if location in self.ground:
+                return -1, ZERO
+            found = self.fixed.get(location)
+            if not found:
+                raise refused(f"Point {location} is fixed in no body.")
+            return found[0]
+        carrier = self.kinematics.carrier(location)
+        if carrier == self.kinematics.frame:
+            return -1, ZERO
+        if carrier not in self.by_carrier:
+            raise refused(f"Frame {location} is fixed in no body.")
+        return self.by_carrier[carrier], ZERO
+
+    def place(self, body, numbers):
+        """Inertial position at random numbers of a point of a body."""
+        total = self._numbers(numbers)
+        while body >= 0:
+            x = self.bodies[body]
+            parent = x.parent
+            arm = self._numbers(x.arm)
+            R = np.array([self._numbers(row) for row in x.turn])
+            total = arm + R.T @ total
+            body = parent
+        return total
+
+    def turned(self, body, numbers):
+        """A vector of a body in inertial axes at random numbers."""
+        total = self._numbers(numbers)
+        while body >= 0:
+            R = np.array([self._numbers(row)
+                          for row in self.bodies[body].turn])
+            total, body = R.T @ total, self.bodies[body].parent
+        return total
+
+    def _numbers(self, refs):
+        return np.array([self.builder.shadow(x) for x in refs])

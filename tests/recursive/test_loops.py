@@ -1,0 +1,106 @@
+"""Loops and other constraints in the recursive form."""
+import numpy as np
+import pytest
+from joint_chains import pin_chain
+from sympy import symbols
+from sympy.physics.mechanics import Point, ReferenceFrame
+
+from sympy_constrained import Loop, UdwadiaKalabaMethod
+from sympy_constrained.errors import (
+    InconsistentConstraintsError, MissingIngredientError)
+from sympy_constrained.numeric import compile_equations, consistent_state
+
+pytest.importorskip('numba')
+pytest.importorskip('llvmlite')
+EQUAL = 1e-11
+PLACE, LENGTH = symbols('d1:4'), symbols('l')
+
+
+def closed(n, axis=False, times=1, absolute=False):
+    """A chain whose end is held by a ball joint, or by a pin."""
+    arguments, values = pin_chain(n, absolute)
+    N, last = arguments['frame'], arguments['bodies'][-1]
+    first = arguments['bodies'][0]
+    origin = first.masscenter.locatenew('S', -LENGTH/2*first.frame.x)
+    end = last.masscenter.locatenew('end', LENGTH/2*last.frame.x)
+    held = Point('held')
+    places = PLACE[:2] if absolute else PLACE
+    held.set_pos(origin, sum((d*x for d, x in zip(places, N)), 0*N.x))
+    held.set_vel(N, 0)
+    pair = (last.frame.z, N.z + N.x/5) if axis else None
+    values |= dict(zip(places, (0.7, 0.1, 0.2)))
+    return arguments, [Loop(end, held, pair)]*times, values
+
+
+@pytest.mark.parametrize('axis, absolute', [
+    (False, False), (True, False), (False, True)])
+def test_a_loop_is_closed_as_in_the_ordinary_form(axis, absolute):
+    arguments, loops, values = closed(7, axis, absolute=absolute)
+    method = UdwadiaKalabaMethod(**arguments, loops=loops)
+    ordinary = compile_equations(method, values)
+    recursive = compile_equations(method, values, recursion=True)
+    assert len(recursive.multiplier_names) == len(ordinary.multiplier_names)
+    off = np.random.default_rng(1).uniform(-0.5, 0.5, 14)
+    for x in off, consistent_state(ordinary, off):
+        known = ordinary.rhs(0., x)
+        assert abs(recursive.rhs(0., x) - known).max() < EQUAL*abs(
+            known).max()
+        lam = ordinary.multipliers(0., x)
+        assert recursive.multipliers(0., x) == pytest.approx(
+            lam, abs=1e-9*abs(lam).max())
+
+
+def test_redundant_loops_share_the_force():
+    arguments, loops, values = closed(7, times=2)
+    method = UdwadiaKalabaMethod(**arguments, loops=loops)
+    ordinary = compile_equations(method, values)
+    recursive = compile_equations(method, values, recursion=True)
+    x = consistent_state(
+        ordinary, np.random.default_rng(1).uniform(-0.5, 0.5, 14))
+    known = ordinary.rhs(0., x)
+    assert abs(recursive.rhs(0., x) - known).max() < EQUAL*abs(known).max()
+    lam = recursive.multipliers(0., x)
+    assert lam == pytest.approx(ordinary.multipliers(0., x), rel=1e-8)
+    assert lam[:3] == pytest.approx(lam[3:])
+
+
+def test_a_native_function_needs_a_state_with_constraints():
+    arguments, loops, values = closed(5)
+    recursive = compile_equations(UdwadiaKalabaMethod(
+        **arguments, loops=loops), values, recursion=True)
+    with pytest.raises(MissingIngredientError, match='state'):
+        recursive.native_function()
+    native = recursive.native_function('rhs', 0., np.full(10, 0.3))
+    assert native.address and native.size == 13
+
+
+def test_contradicting_rows_have_no_multipliers():
+    arguments, _, values = closed(5)
+    u, t = arguments['u_ind'], arguments['q_ind'][0].args[0]
+    rows = [u[0] - u[1], 2*u[0] - 2*u[1] - t]
+    recursive = compile_equations(UdwadiaKalabaMethod(
+        **arguments, velocity_constraints=rows), values, recursion=True)
+    with pytest.raises(InconsistentConstraintsError):
+        recursive.multipliers(0., np.zeros(10))
+
+
+def test_a_net_of_chains():
+    """Chains that hang from one point, joined at the ends of links."""
+    frame, point = ReferenceFrame('N'), Point('O')
+    point.set_vel(frame, 0)
+    chains = [pin_chain(5, mark=mark, ground=(frame, point))
+              for mark in 'abcd']
+    values = chains[0][1]
+    joined = {name: sum((chain[name] for chain, _ in chains), [])
+              for name in ('q_ind', 'u_ind', 'kd_eqs', 'bodies', 'forcelist')}
+    ends = [[body.masscenter.locatenew('end', LENGTH/2*body.frame.x)
+             for body in chain['bodies']] for chain, _ in chains]
+    loops = [Loop(one[k], two[k]) for one, two in zip(ends, ends[1:])
+             for k in (2, 4)]
+    method = UdwadiaKalabaMethod(frame, **joined, loops=loops)
+    ordinary = compile_equations(method, values)
+    recursive = compile_equations(method, values, recursion=True)
+    x = np.random.default_rng(1).uniform(-0.7, 0.7, len(ordinary.states))
+    known = ordinary.rhs(0., x)
+    assert len(ordinary.multiplier_names) == 18
+    assert abs(recursive.rhs(0., x) - known).max() < 1e-10*abs(known).max()

@@ -1,0 +1,278 @@
+"""The recursive equations of trees agree with the ordinary form."""
+import warnings
+
+import mpmath
+import numpy as np
+import pytest
+from joint_chains import pin_chain, random_tree
+from sympy import symbols
+from sympy.physics.mechanics import (
+    Force, LagrangesMethod, Particle, Point, ReferenceFrame, System, Torque,
+    dynamicsymbols)
+
+from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
+from sympy_constrained.errors import (
+    MissingIngredientError, SingularEquationsError, UnsupportedFeatureError)
+from sympy_constrained.models import MODELS
+from sympy_constrained.numeric import compile_equations, consistent_state
+
+pytest.importorskip('numba')
+pytest.importorskip('llvmlite')
+
+# Relative to the largest acceleration.
+EQUAL = 1e-11
+# Wheels without an orientation; speeds that move no body.
+REFUSED = {'bicycle', 'bicycle_whole', 'rolling_disc_contact'}
+
+
+def difference(ordinary, recursive, t, x):
+    """Relative difference of the rates of two compilations."""
+    assert ordinary.states == recursive.states
+    rates = ordinary.rhs(t, x)
+    return abs(rates - recursive.rhs(t, x)).max()/abs(rates).max()
+
+
+def both(model, values, inputs=None):
+    return (compile_equations(model, values, inputs=inputs),
+            compile_equations(model, values, inputs=inputs, recursion=True))
+
+
+@pytest.mark.parametrize('name', [
+    name for name, make in MODELS.items() if name not in REFUSED])
+def test_ready_models_move_alike(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        model = MODELS[name]()
+        if model.shape != 'kane':
+            pytest.skip('no bodies')
+        method = model.form(UdwadiaKalabaMethod)
+        ordinary, recursive = both(method, model.parameters, model.inputs)
+    x = consistent_state(ordinary, ordinary.names.vector(model.start, 'x'))
+    rng = np.random.default_rng(5)
+    for size in 0, 0.02, 0.05:
+        y = consistent_state(ordinary, x + size*rng.normal(size=len(x)))
+        assert difference(ordinary, recursive, 0.3, y) < EQUAL
+        if ordinary.multiplier_names:
+            known = ordinary.multipliers(0.3, y)
+            assert recursive.multipliers(0.3, y) == pytest.approx(
+                known, abs=1e-9*abs(known).max())
+    if ordinary.has('energy'):
+        assert recursive.energy(0.3, y) == pytest.approx(
+            ordinary.energy(0.3, y))
+
+
+@pytest.mark.parametrize('name', sorted(REFUSED))
+def test_models_that_are_no_trees_are_refused(name):
+    model = MODELS[name]()
+    method = model.form(UdwadiaKalabaMethod)
+    with pytest.raises(UnsupportedFeatureError, match='recursion=False'):
+        compile_equations(method, model.parameters, recursion=True)
+    ordinary = compile_equations(method, model.parameters, recursion='auto')
+    assert ordinary.unknowns
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_random_trees_of_joints(seed):
+    system, values = random_tree(seed, 6)
+    ordinary, recursive = both(
+        UdwadiaKalabaMethod.from_method(system), values)
+    x = np.random.default_rng(seed).uniform(-1, 1, len(ordinary.states))
+    assert difference(ordinary, recursive, 0., x) < EQUAL
+    alone = compile_equations(system, values, recursion=True)
+    assert (alone.rhs(0., x) == recursive.rhs(0., x)).all()
+
+
+@pytest.mark.parametrize('absolute', [False, True])
+def test_chains_of_frames_and_points(absolute):
+    arguments, values = pin_chain(7, absolute=absolute)
+    ordinary, recursive = both(UdwadiaKalabaMethod(**arguments), values)
+    x = np.random.default_rng(2).uniform(-1, 1, 14)
+    assert difference(ordinary, recursive, 0., x) < EQUAL
+    batch = np.array([x, 2*x, -x])
+    assert recursive.rhs(0., batch) == pytest.approx(ordinary.rhs(0., batch))
+
+
+def test_loads_in_axes_of_other_bodies():
+    """A follower force of one body on another one, and springs."""
+    arguments, values = pin_chain(4)
+    q = arguments['q_ind']
+    k, f = symbols('k f')
+    bodies = arguments['bodies']
+    one, three = bodies[0], bodies[3]
+    arguments['forcelist'] += [
+        Force(three.masscenter, f*q[1]*one.x),
+        Torque(one.frame, k*q[0]*three.z), Torque(three.frame, -k*three.y),
+        Torque(bodies[1].frame, k*q[2]*bodies[2].x)]
+    for body in bodies:
+        body.potential_energy = k*q[1]**2/2*body.mass
+    ordinary, recursive = both(
+        UdwadiaKalabaMethod(**arguments, potential_energy='include'),
+        {**values, k: 0.3, f: 2.})
+    x = np.random.default_rng(3).uniform(-1, 1, 8)
+    assert difference(ordinary, recursive, 0., x) < EQUAL
+    assert recursive.energy(0., x) == pytest.approx(ordinary.energy(0., x))
+
+
+def test_inputs_are_expressions():
+    arguments, values = pin_chain(3)
+    drive = dynamicsymbols('drive')
+    t, q1 = dynamicsymbols._t, arguments['q_ind'][0]
+    frame = arguments['bodies'][1].frame
+    arguments['forcelist'].append(Torque(frame, drive*frame.y))
+    method = UdwadiaKalabaMethod(**arguments)
+    ordinary, recursive = both(method, values, {drive: 3*t*q1})
+    x = np.random.default_rng(3).uniform(-1, 1, 6)
+    assert difference(ordinary, recursive, 0.7, x) < EQUAL
+    with pytest.raises(MissingIngredientError, match='drive'):
+        compile_equations(method, values, recursion=True)
+    with pytest.raises(UnsupportedFeatureError, match='Python function'):
+        compile_equations(method, values, inputs={drive: lambda t, x: 1.},
+                          recursion=True)
+
+
+def test_velocities_that_are_no_derivatives_are_refused():
+    arguments, values = pin_chain(3)
+    last = arguments['bodies'][-1].masscenter
+    N = arguments['frame']
+    last.set_vel(N, arguments['u_ind'][0]*N.x)
+    with pytest.raises(UnsupportedFeatureError, match='derivative'):
+        compile_equations(UdwadiaKalabaMethod(**arguments), values,
+                          recursion=True)
+
+
+def test_set_velocities_that_are_derivatives():
+    arguments, values = pin_chain(4, velocities=True)
+    ordinary, recursive = both(UdwadiaKalabaMethod(**arguments), values)
+    x = np.random.default_rng(3).uniform(-1, 1, 8)
+    assert difference(ordinary, recursive, 0., x) < EQUAL
+
+
+def test_a_joint_without_inertia_has_no_acceleration():
+    x, v, m = *dynamicsymbols('x v'), symbols('m')
+    N, O, P = ReferenceFrame('N'), Point('O'), Point('P')
+    O.set_vel(N, 0)
+    P.set_pos(O, x*N.x)
+    equations = compile_equations(UdwadiaKalabaMethod(
+        N, [x], [v], [x.diff() - v], bodies=[Particle('p', P, m)]), {m: 0.},
+        recursion=True)
+    with pytest.raises(SingularEquationsError, match='without inertia'):
+        equations.rhs(0., [0., 1.])
+    assert equations.rhs(0., [0., 1.], {m: 1.}) == pytest.approx([1., 0.])
+
+
+def test_a_lagrangian_is_refused():
+    x = dynamicsymbols('x')
+    method = LagrangesMethod(x.diff()**2/2, [x])
+    with pytest.raises(UnsupportedFeatureError, match='Lagrangian'):
+        compile_equations(method, recursion=True)
+    with pytest.raises(ValueError, match='`recursion`'):
+        compile_equations(method, recursion='yes')
+
+
+def test_other_methods_are_refused():
+    method = HamelEmbedding(**pin_chain(2)[0])
+    with pytest.raises(UnsupportedFeatureError, match='HamelEmbedding'):
+        compile_equations(method, recursion=True)
+
+
+def test_states_of_another_length_are_refused():
+    arguments, values = pin_chain(2)
+    equations = compile_equations(method_like(arguments), values,
+                                  recursion=True)
+    for x in np.zeros(3), np.zeros((2, 5)), 1.:
+        with pytest.raises(ValueError, match='shape'):
+            equations.rhs(0., x)
+    with pytest.raises(ValueError):
+        equations.energy(0., np.zeros(3))
+
+
+def test_the_number_of_kernels_does_not_grow():
+    kinds = {compile_equations(
+        method_like(pin_chain(n)[0]), recursion=True).kinds for n in (8, 40)}
+    assert len(kinds) == 1
+
+
+def test_auto_takes_the_recursion_for_many_bodies():
+    for n, name in (4, 'CompiledEquations'), (30, 'RecursiveEquations'):
+        arguments, values = pin_chain(n)
+        found = compile_equations(UdwadiaKalabaMethod(**arguments), values,
+                                  recursion='auto')
+        assert type(found).__name__ == name
+
+
+@pytest.mark.slow
+def test_hundred_bodies_against_fifty_digits():
+    arguments, values = pin_chain(100)
+    recursive = compile_equations(
+        method_like(arguments), values, recursion=True)
+    x = np.random.default_rng(1).uniform(-0.5, 0.5, 200)
+    with mpmath.workdps(50):
+        M, Q = exact_chain(x, values, arguments)
+        exact = np.array(mpmath.lu_solve(M, Q), dtype=float).ravel()
+    found = recursive.accelerations(0., x)
+    assert abs(found - exact).max() < 1e-10*abs(exact).max()
+
+
+def method_like(arguments):
+    """A System with the bodies and speeds of a call."""
+    system = System(arguments['frame'])
+    system.add_coordinates(*arguments['q_ind'])
+    system.add_speeds(*arguments['u_ind'])
+    system.add_kdes(*arguments['kd_eqs'])
+    system.add_bodies(*arguments['bodies'])
+    system.add_loads(*arguments['forcelist'])
+    return system
+
+
+def exact_chain(x, values, arguments):
+    """``M`` and ``Q`` of the chain from inertial vectors, in mpmath."""
+    values = {str(name): mpmath.mpf(value) for name, value in values.items()}
+    n = len(x)//2
+    q, u = [[mpmath.mpf(value) for value in part]
+            for part in (x[:n].tolist(), x[n:].tolist())]
+    m, length, g = values['m'], values['l'], values['g']
+    R = mpmath.eye(3)
+    zero = mpmath.zeros(3, 1)
+    w, alpha, a = zero, zero, zero      # of the last link and its end
+    axes, pins, pin = [], [], zero
+    M, Q = mpmath.zeros(n), mpmath.zeros(n, 1)
+    for i in range(n):
+        c, s = mpmath.cos(q[i]), mpmath.sin(q[i])
+        turn = mpmath.matrix(
+            [[c, 0, s], [0, 1, 0], [-s, 0, c]] if i % 2 else
+            [[c, -s, 0], [s, c, 0], [0, 0, 1]])
+        axis = R[:, 1] if i % 2 else R[:, 2]
+        alpha = alpha + cross(w, axis)*u[i]
+        w = w + axis*u[i]
+        R = R*turn
+        axes.append(axis)
+        pins.append(pin)
+        half = R[:, 0]*(length/2)
+        center = pin + half
+        along = cross(alpha, half) + cross(w, cross(w, half))
+        bias = a + along
+        a = a + 2*along
+        J = R*mpmath.diag([values['I1'], values['I2'], values['I2']])*R.T
+        torque = J*alpha + cross(w, J*w)
+        force = -m*bias
+        force[1] -= m*g
+        columns = [cross(axes[k], center - pins[k]) for k in range(i + 1)]
+        spins = [J*axes[k] for k in range(i + 1)]
+        for k in range(i + 1):
+            Q[k] += dot(columns[k], force) - dot(axes[k], torque)
+            for j in range(k + 1):
+                entry = m*dot(columns[k], columns[j]) + dot(axes[j], spins[k])
+                M[k, j] += entry
+                if j != k:
+                    M[j, k] += entry
+        pin = pin + 2*half
+    return M, Q
+
+
+def cross(a, b):
+    return mpmath.matrix([a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2],
+                          a[0]*b[1] - a[1]*b[0]])
+
+
+def dot(a, b):
+    return a[0]*b[0] + a[1]*b[1] + a[2]*b[2]
