@@ -134,3 +134,22 @@ class ContactKinematics:
         """Unit tangents of both traces; equal in rolling, (23)."""
         return tuple(x/s for x, s in zip(self.trace_velocities(),
                                          self.trace_speeds()))
+
+    def geodesic_curvatures(self) -> tuple[Expr, Expr]:
+        """Geodesic curvatures of both traces for the common normal.
+
+        Parent's minus child's is the pivot speed divided by the trace speed.
+        They contain accelerations.
+        """
+        rates = self.contact_kinematics()
+        result = []
+        for w, geometry in zip(self.trace_velocities(),
+                               (self.child_geometry, self.parent_geometry)):
+            bend = dot(self.normal, cross(w, w.dt(geometry.frame)))
+            if self.formulation == 'kinematic':
+                bend = bend.subs(rates)
+            elif self.speeds:
+                bend = bend.subs({x.diff(): u for x, u in zip(
+                    self.coordinates, self.speeds)})
+            result.append(bend/sqrt(dot(w, w))**3)
+        return tuple(result)

@@ -287,7 +287,7 @@ def check_frame(frame, remedy='Give the inertial ReferenceFrame.'):
 
 
 def check_bodies(bodies):
-    """Raise for what is no body, and for repeated bodies."""
+    """Raise for what is no body, repeated bodies and negative masses."""
     problems = []
     for k, body in enumerate(bodies):
         if not isinstance(body, (RigidBody, Particle)):
@@ -299,6 +299,10 @@ def check_bodies(bodies):
             problems.append(
                 f"Body {k}, {body.name}, was given before, so its mass would "
                 "count twice. Remove the repetition.")
+        if sympify(body.mass).is_extended_negative:
+            problems.append(
+                f"Body {k}, {body.name}, has the negative mass {body.mass}. "
+                "Correct the sign.")
     raise_problems(problems, ConstrainedDynamicsError)
 
 

@@ -142,12 +142,43 @@ def test_explicit_and_augmented_quantities_agree(make, rng):
 @pytest.mark.parametrize('make', [
     torus, pytest.param(ellipsoid, marks=pytest.mark.slow)])
 def test_traces_of_rolling(make):
-    """(23)"""
+    """(23), and the difference of the geodesic curvatures."""
     scene, contact, values = on_plane(make, 'augmented')
+    compiled, x, rates = solved(scene.method(), values)
+    moving = {**values, **{y.diff(t): rates[y] for y in compiled.states}}
     first, second = (number(s, values) for s in contact.trace_speeds())
     assert math.isclose(first, second)
     a, b = (vector(values, scene.N, e) for e in contact.trace_tangents())
     assert np.allclose(a, b, rtol=0, atol=1e-14)
+    bend1, bend2 = (number(k, moving) for k in contact.geodesic_curvatures())
+    pivot = number(contact.pivot_speed, values)
+    assert math.isclose(bend2 - bend1, pivot/first, rel_tol=1e-12)
+    # Without the parameters the same.
+    scene, contact, values = on_plane(make, 'explicit')
+    compiled, x, rates = solved(scene.method(), values)
+    moving = {**values, **{y.diff(t): rates[y] for y in compiled.states}}
+    assert np.allclose([float(number(k, moving)) for k in
+                        contact.geodesic_curvatures()],
+                       [float(bend1), float(bend2)])
+
+
+@pytest.mark.slow
+def test_geodesic_curvatures_with_coordinates_that_are_states():
+    """Of a ball on a plane, one trace is bent as the other and the pivot."""
+    scene, contact, values = on_plane(ball, 'kinematic')
+    compiled, x, rates = solved(scene.method(), values)
+    moving = {**values, **{y.diff(t): rates[y] for y in compiled.states}}
+    first = number(contact.trace_speeds()[0], values)
+    bend1, bend2 = (number(k, moving) for k in contact.geodesic_curvatures())
+    assert math.isclose(bend2 - bend1,
+                        number(contact.pivot_speed, values)/first,
+                        rel_tol=1e-12)
+    velocity = np.array(list(map(float, vector(
+        values, scene.N, contact.trace_velocities()[1]))))
+    centre = [rates[u] for u in scene.u[:3]]    # it goes with the centre
+    bent = np.cross(velocity, np.array(centre, float))@np.array(list(map(
+        float, vector(values, scene.N, contact.normal))))
+    assert float(bend2) == pytest.approx(bent/float(first)**3, rel=1e-9)
 
 
 def test_contact_angle_turns_as_told():
