@@ -250,7 +250,7 @@ def test_montanas_equations_of_contact(rng):
                        rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize('formulation', ['explicit', 'augmented'])
+@two_formulations
 def test_gap_gradient_and_virtual_displacements(formulation):
     scene, contact, values = on_plane(ellipsoid, formulation, lagrange=True)
     q = scene.q

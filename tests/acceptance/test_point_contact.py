@@ -26,8 +26,10 @@ each_formulation = pytest.mark.parametrize('formulation', FORMULATIONS)
 
 # -- benchmark states ----------------------------------------------------
 
-@each_formulation
-@pytest.mark.parametrize('make', STATES)
+@pytest.mark.parametrize('make, formulation', [
+    pytest.param(make, formulation, marks=[] if make is ellipsoid or (
+        formulation != 'augmented') else pytest.mark.slow)
+    for make in STATES for formulation in FORMULATIONS])
 def test_benchmark_states(make, formulation):
     scene, contact, values = on_plane(make, formulation)
     method = scene.method()

@@ -104,7 +104,8 @@ every_solver = pytest.mark.parametrize('method', list(PACKAGES))
 
 
 @every_solver
-@pytest.mark.parametrize('name', ['pendulum', 'doubled', 'cranks'])
+@pytest.mark.parametrize('name', [
+    'pendulum', 'cranks', pytest.param('doubled', marks=pytest.mark.slow)])
 def test_motions_agree_with_projected_ones(request, method, name):
     pytest.importorskip(PACKAGES[method])
     mechanism = request.getfixturevalue(name)

@@ -128,7 +128,8 @@ def test_a_violation_decays_like_a_damped_oscillator(copies):
                                atol=1e-9)
 
 
-@pytest.mark.parametrize('method', ['DOP853', 'BDF', 'LSODA'])
+@pytest.mark.parametrize('method', [
+    'DOP853', 'LSODA', pytest.param('BDF', marks=pytest.mark.slow)])
 def test_default_gains_follow_the_steps(pendulum, method):
     options = dict(rtol=1e-6, atol=1e-8, method=method)
     free, damped = (simulate(pendulum.compiled, 20, pendulum.start,

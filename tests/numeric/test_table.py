@@ -1,5 +1,6 @@
 """Inputs that are known at some times."""
 from importlib.util import find_spec
+from itertools import product
 
 import numpy as np
 import pytest
@@ -151,11 +152,12 @@ PULSES = {
     'previous': ([0, 5, 5.01, 10], 0.01),
     'cubic': (np.linspace(0, 10, 101), 0.63137515),
     'monotone': (np.linspace(0, 10, 101), 0.63137515)}
-METHODS = [*ONE_STEP, *MULTI_STEP, *(
-    pytest.param(name, marks=pytest.mark.skipif(
-        find_spec(module.split('.')[0]) is None,
-        reason=f'needs {package}'))
-    for name, (package, module) in PACKAGES.items())]
+# Residuals take long for all but one pulse.
+METHODS = [*product((*ONE_STEP, *MULTI_STEP), PULSES), *(
+    pytest.param(name, kind, marks=[pytest.mark.skipif(
+        find_spec(module.split('.')[0]) is None, reason=f'needs {package}'),
+        *([] if kind == 'previous' else [pytest.mark.slow])])
+    for name, (package, module) in PACKAGES.items() for kind in PULSES)]
 
 
 def pulse(kind):
@@ -168,8 +170,7 @@ def pulse(kind):
                  kind), impulse
 
 
-@pytest.mark.parametrize('kind', PULSES)
-@pytest.mark.parametrize('method', METHODS)
+@pytest.mark.parametrize('method, kind', METHODS)
 def test_no_step_passes_over_a_pulse(method, kind):
     table, impulse = pulse(kind)
     motion = simulate(driven(), 10, [0, 0], constants={m: 1}, t_eval=5,

@@ -166,6 +166,7 @@ def test_massless_coordinate_has_no_inverse_mass_matrix():
     right(m, at_start=True)
 
 
+@pytest.mark.slow
 def test_quaternion_top_upstream_is_silently_wrong():
     """A direction without inertia that does not look so: the pivot of
     ``rhs()`` is zero, but only after simplification."""

@@ -172,6 +172,7 @@ def test_a_wrong_model_is_seen(monkeypatch):
     assert any('Q differs' in text for text in failures)
 
 
+@pytest.mark.slow
 def test_a_wrong_product_is_seen_and_made_small(monkeypatch):
     """Cross products of the graph have the wrong sign."""
     def cross(self, x, y):
