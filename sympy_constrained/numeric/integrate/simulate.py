@@ -32,10 +32,9 @@ from .taylor import Taylor
 
 __all__ = ['simulate', 'output_times', 'time_span', 'check_sizes']
 
-ONE_STEP = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau,
-            'Rodas5P': Rodas5P}
 MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
-METHODS = {**ONE_STEP, **MULTI_STEP, 'IDA': IDA, 'taylor': Taylor}
+METHODS = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau,
+           'Rodas5P': Rodas5P, **MULTI_STEP, 'IDA': IDA, 'taylor': Taylor}
 STABILIZATIONS = {'projection': 'projection', 'baumgarte': 'baumgarte',
                   'braun-goldfarb': 'feedback'}
 OTHER_UNITS = {'t', 'energy', 'work', 'power', 'length', 'force', 'moment'}
@@ -237,8 +236,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         if initial == 'project':
             x = consistent_state(compiled, x, t=span[0])
         else:
-            found = check_consistent(
-                compiled, span[0], x, tolerance=tolerance)
+            found = check_consistent(compiled, span[0], x, tolerance=tolerance)
             if kind == 'projection' and not (found.distances <= CLOSE).all():
                 x = project(compiled, span[0], x).x
         if kind == 'baumgarte':
