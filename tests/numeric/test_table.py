@@ -11,7 +11,6 @@ from mechanisms import m, particle, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import MissingIngredientError, SimulationError
 from sympy_constrained.numeric import Table, compile_equations, simulate
-from sympy_constrained.numeric.integrate.dae import PACKAGES
 from sympy_constrained.numeric.integrate.simulate import MULTI_STEP, ONE_STEP
 
 f, h = dynamicsymbols('f h')
@@ -151,11 +150,9 @@ PULSES = {
     'previous': ([0, 5, 5.01, 10], 0.01),
     'cubic': (np.linspace(0, 10, 101), 0.63137515),
     'monotone': (np.linspace(0, 10, 101), 0.63137515)}
-METHODS = [*ONE_STEP, *MULTI_STEP, *(
-    pytest.param(name, marks=pytest.mark.skipif(
-        find_spec(module.split('.')[0]) is None,
-        reason=f'needs {package}'))
-    for name, (package, module) in PACKAGES.items())]
+METHODS = [*ONE_STEP, *MULTI_STEP, pytest.param('IDA', marks=(
+    pytest.mark.skipif(find_spec('sksundae') is None,
+                       reason='needs scikit-sundae')))]
 
 
 def pulse(kind):

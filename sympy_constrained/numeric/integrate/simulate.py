@@ -32,9 +32,10 @@ from .taylor import Taylor
 
 __all__ = ['simulate', 'output_times', 'time_span', 'check_sizes']
 
+ONE_STEP = {method.__name__: method for method in (
+    RK23, RK45, DOP853, Radau, Rodas5P)}
 MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
-METHODS = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau,
-           'Rodas5P': Rodas5P, **MULTI_STEP, 'IDA': IDA, 'taylor': Taylor}
+METHODS = {**ONE_STEP, **MULTI_STEP, 'IDA': IDA, 'taylor': Taylor}
 STABILIZATIONS = {'projection': 'projection', 'baumgarte': 'baumgarte',
                   'braun-goldfarb': 'feedback'}
 OTHER_UNITS = {'t', 'energy', 'work', 'power', 'length', 'force', 'moment'}
@@ -317,9 +318,8 @@ def _checked_units(units, compiled):
     if units is None:
         return {}
     if not isinstance(units, Mapping):
-        raise TypeError(
-            "`units` must be a mapping from names to text, not "
-            f"{type(units).__name__}.")
+        raise TypeError("`units` must be a mapping from names to text, not "
+                        f"{type(units).__name__}.")
     names = Names((*compiled.states, *compiled.multiplier_names),
                   'state or multiplier')
     result, problems = {}, []
