@@ -12,7 +12,6 @@ from mechanisms import m, particle, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import MissingIngredientError, SimulationError
 from sympy_constrained.numeric import Table, compile_equations, simulate
-from sympy_constrained.numeric.integrate.dae import PACKAGES
 from sympy_constrained.numeric.integrate.simulate import MULTI_STEP, ONE_STEP
 
 f, h = dynamicsymbols('f h')
@@ -154,10 +153,10 @@ PULSES = {
     'monotone': (np.linspace(0, 10, 101), 0.63137515)}
 # Residuals take long for all but one pulse.
 METHODS = [*product((*ONE_STEP, *MULTI_STEP), PULSES), *(
-    pytest.param(name, kind, marks=[pytest.mark.skipif(
-        find_spec(module.split('.')[0]) is None, reason=f'needs {package}'),
+    pytest.param('IDA', kind, marks=[pytest.mark.skipif(
+        find_spec('sksundae') is None, reason='needs scikit-sundae'),
         *([] if kind == 'previous' else [pytest.mark.slow])])
-    for name, (package, module) in PACKAGES.items() for kind in PULSES)]
+    for kind in PULSES)]
 
 
 def pulse(kind):

@@ -32,8 +32,8 @@ from .taylor import Taylor
 
 __all__ = ['simulate', 'output_times', 'time_span', 'check_sizes']
 
-ONE_STEP = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau,
-            'Rodas5P': Rodas5P}
+ONE_STEP = {method.__name__: method for method in (
+    RK23, RK45, DOP853, Radau, Rodas5P)}
 MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
 METHODS = {**ONE_STEP, **MULTI_STEP, 'IDA': IDA, 'taylor': Taylor}
 STABILIZATIONS = {'projection': 'projection', 'baumgarte': 'baumgarte',
@@ -237,8 +237,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         if initial == 'project':
             x = consistent_state(compiled, x, t=span[0])
         else:
-            found = check_consistent(
-                compiled, span[0], x, tolerance=tolerance)
+            found = check_consistent(compiled, span[0], x, tolerance=tolerance)
             if kind == 'projection' and not (found.distances <= CLOSE).all():
                 x = project(compiled, span[0], x).x
         if kind == 'baumgarte':
@@ -319,9 +318,8 @@ def _checked_units(units, compiled):
     if units is None:
         return {}
     if not isinstance(units, Mapping):
-        raise TypeError(
-            "`units` must be a mapping from names to text, not "
-            f"{type(units).__name__}.")
+        raise TypeError("`units` must be a mapping from names to text, not "
+                        f"{type(units).__name__}.")
     names = Names((*compiled.states, *compiled.multiplier_names),
                   'state or multiplier')
     result, problems = {}, []
