@@ -86,6 +86,8 @@ class MethodCheck:
     def __str__(self):
         return '\n'.join(map(str, self.models))
 
+    __repr__ = __str__
+
 
 def check_method(cls, models=None, *, backends=None, seed=0):
     r"""Check the laws of mechanics for a method class on models.
@@ -126,7 +128,7 @@ def check_method(cls, models=None, *, backends=None, seed=0):
 
     cls : type
         A subclass of :class:`.ConstrainedMethod`.
-    models : iterable of str or Model, optional
+    models : str, Model or iterable of them, optional
         All ready models by default, which takes some minutes.
     backends : iterable of str, optional
         See :func:`.compile_equations`; NumPy and LLVM, if it is installed,
@@ -142,6 +144,8 @@ def check_method(cls, models=None, *, backends=None, seed=0):
     """
     if backends is None:
         backends = ['numpy', *(['llvm'] if has_llvm() else [])]
+    if isinstance(models, (str, Model)):
+        models = [models]
     return MethodCheck(tuple(
         check_model(cls, ready_model(x) if isinstance(x, str) else x,
                     list(backends), seed)

@@ -1,4 +1,6 @@
 """Matrices of references, written as on paper."""
+from sympy import MatrixBase
+
 from .reading import read
 
 __all__ = ['GraphMatrix', 'block_matrix', 'stack']
@@ -8,7 +10,8 @@ class GraphMatrix:
     """A matrix on the graph with ``@``, ``.T``, ``+``, ``-`` and ``*``.
 
     ``rows`` are lists of references; a matrix without rows needs ``columns``.
-    ``M[rows]`` and ``M[:, columns]`` select by a list of indices or a slice.
+    ``M[rows]`` and ``M[:, columns]`` select by an index, a list of indices or
+    a slice, and return a matrix.
     Factors of ``*`` are SymPy expressions or numbers.
 
     Examples
@@ -33,6 +36,9 @@ class GraphMatrix:
             columns = len(self.rows[0]) if self.rows else 0
         self.shape = len(self.rows), columns
 
+    def __repr__(self):
+        return f'<GraphMatrix of shape {self.shape}>'
+
     def _with(self, rows, columns):
         return GraphMatrix(self.builder, rows, columns)
 
@@ -40,7 +46,8 @@ class GraphMatrix:
         rows, columns = where if isinstance(where, tuple) else (
             where, slice(None))
         rows, columns = (
-            range(size)[chosen] if isinstance(chosen, slice) else chosen
+            range(size)[chosen] if isinstance(chosen, slice) else
+            [chosen] if isinstance(chosen, int) else chosen
             for chosen, size in zip((rows, columns), self.shape))
         return self._with([[self.rows[i][j] for j in columns] for i in rows],
                           len(columns))
@@ -53,14 +60,14 @@ class GraphMatrix:
                            for j in range(columns)], rows)
 
     def __matmul__(self, other):
-        check(self, other, self.shape[1] == other.shape[0], '@')
+        check(self, other, '@', lambda: self.shape[1] == other.shape[0])
         columns = other.T.rows
         return self._with([[self.builder.dot(row, column)
                             for column in columns] for row in self.rows],
                           other.shape[1])
 
     def __add__(self, other):
-        check(self, other, self.shape == other.shape, '+')
+        check(self, other, '+', lambda: self.shape == other.shape)
         return self._with([[*map(self.builder.add, *rows)]
                            for rows in zip(self.rows, other.rows)],
                           self.shape[1])
@@ -73,6 +80,9 @@ class GraphMatrix:
         return self + -other
 
     def __mul__(self, factor):
+        if isinstance(factor, (GraphMatrix, MatrixBase)):
+            raise TypeError("A factor of `*` is a scalar. Multiply matrices "
+                            "by `@`.")
         factor = read(self.builder, factor)
         return self._with([[self.builder.mul(factor, x) for x in row]
                            for row in self.rows], self.shape[1])
@@ -80,8 +90,12 @@ class GraphMatrix:
     __rmul__ = __mul__
 
 
-def check(left, right, fits, operation):
-    if not fits:
+def check(left, right, operation, fits):
+    if not isinstance(right, GraphMatrix):
+        raise TypeError(
+            f"`{operation}` needs two GraphMatrix objects, as those of "
+            f"`system.blocks(...)`, and got {type(right).__name__}.")
+    if not fits():
         raise ValueError(
             f"The shapes {left.shape} and {right.shape} do not fit for "
             f"`{operation}`. Transpose or select rows first.")

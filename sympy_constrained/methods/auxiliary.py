@@ -37,7 +37,7 @@ def auxiliary_forces(method):
     more = [*(more or [0]*len(speeds_of(method._arguments))),
             *[0]*len(auxiliary)]
     system = build_system(
-        'kane', arguments, exchange=getattr(method, '_exchange', None),
+        'kane', arguments, exchange=method._exchange,
         potential_energy=options.get('potential_energy'),
         generalized_forces=more)
     given = [system.u.index(x) for x in dependent]

@@ -22,6 +22,7 @@ from ..errors import (
 from ..model.build import applied_forces, build_system
 from ..model.call_signatures import (
     arguments_of, as_list, bind_arguments, lagrangian_call, own, shape_of)
+from ..model.equations import EquationsOfMotion
 from ..model.potential import potential_of
 from ..precision import precise
 from .options import call_signature, options_of
@@ -64,7 +65,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         ``h'' + 2*alpha*h' + beta**2*h = 0`` for holonomic,
         ``psi' + alpha*psi = 0`` for velocity rows.
     sample : dict, optional
-        Numbers near the motion that is meant, for the examination of the
+        Values near the intended motion, used to examine the
         constraints; see :func:`.admissible_values`.
     loops : iterable of Loop, optional
         Loops in addition to the holonomic constraints; also for
@@ -74,6 +75,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     # Keyword arguments of ``build_system`` that the method accepts.
     _accepts = ('stabilization', 'potential_energy', 'generalized_forces')
     # Whether the method varies a Lagrangian of ``q`` and ``q'``.
+    _exchange = None                    # of mass, with variable masses
     _in_velocities = False
     # Whether velocity rows that repeat holonomic ones are dropped.
     _drops_repetitions = False
@@ -122,7 +124,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
             'explicit_kinematics', True)
 
     def _read_without_speeds(self):
-        """Take a model of Kane's shape without speeds as Lagrange's."""
+        """Convert a call of Kane's shape without speeds to Lagrange's."""
         found = self._shape == 'kane' and lagrangian_call(self._arguments)
         if found:
             if self._takes_partition:
@@ -133,7 +135,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         """Make the system anew and forget what was computed from the old."""
         self._system = build_system(
             self._shape, self._arguments, **self._options,
-            in_velocities=self._in_velocities)
+            exchange=self._exchange, in_velocities=self._in_velocities)
         self._refer_to_states()
         if self._in_velocities:         # speeds may have become velocities
             self._drop_from_sample({
@@ -208,10 +210,15 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     @property
     def _own(self):
-        """Keyword arguments that only this class has, by their attributes."""
+        """Keyword arguments that only this class has.
+
+        They are kept under their names, with or without an underscore.
+        """
         own = options_of(type(self)).keys() - options_of(ConstrainedMethod)
-        return {name: getattr(self, f'_{name}') for name in own
-                if hasattr(self, f'_{name}')}
+        kept = {name: value for name, value in vars(self).items()
+                if not hasattr(type(self), name)}       # no cached property
+        return {name: kept[key] for name in own
+                for key in (name, f'_{name}') if key in kept}
 
     @property
     def _special(self):
@@ -240,8 +247,13 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     @cached_property
     def equations_of_motion(self):
         """The :class:`.EquationsOfMotion` ``W z = r`` of the model."""
-        return replace(self.equations(self.system),
-                       symbols=self.system.symbols)
+        equations = self.equations(self.system)
+        if not isinstance(equations, EquationsOfMotion):
+            raise TypeError(
+                f"`{type(self).__name__}.equations` returned {equations!r}. "
+                "Return EquationsOfMotion, for example from its method "
+                "`from_speeds`.")
+        return replace(equations, symbols=self.system.symbols)
 
     @cached_property
     def closed_form(self):

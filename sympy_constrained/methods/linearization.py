@@ -18,7 +18,7 @@ from .solution import has_multipliers
 
 __all__ = ['linearizer', 'Linearizer']
 
-OFF = 1e-6      # beyond the rounding of a state that someone has typed
+OFF = 1e-6      # larger than the rounding error of a typed state
 
 
 class Linearizer(_compat.Linearizer):

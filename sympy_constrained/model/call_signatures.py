@@ -133,7 +133,7 @@ def hint_for(key, parameters, options):
         return (f"`{key}` belongs to the other shape; here it is "
                 f"`{COUNTERPARTS[key]}`.")
     near = get_close_matches(key, [*parameters, *options], 1)
-    return (f"Did you mean `{near[0]}` by `{key}`?" if near else
+    return (f"Did you mean `{near[0]}`?" if near else
             f"Leave `{key}` out.")
 
 

@@ -8,7 +8,8 @@ from sympy import Dummy, ImmutableDenseMatrix
 
 from .. import _compat
 from ..errors import UnsupportedFeatureError
-from ..graph import Graph, GraphBuilder, is_function_of, read
+from ..graph import (
+    Graph, GraphBuilder, GraphMatrix, is_function_of, read)
 
 __all__ = ['EquationsOfMotion']
 
@@ -120,7 +121,8 @@ class EquationsOfMotion:
                     f"{size} unknowns, and needs {shape}. Give one equation "
                     "for each rate and multiplier; rows that may be "
                     "redundant need a multiplier each, or leave them out by "
-                    "`independent_rows`.")
+                    "`independent_rows`. Pass symbols of multipliers, as "
+                    "`self.lam_vec`, as `multipliers`.")
         # Pivots of the numeric layer are chosen and checked at each state.
         object.__setattr__(self, 'graph', self.graph.with_states(None))
 
@@ -133,6 +135,11 @@ class EquationsOfMotion:
         ``u'``, ``fields`` other attributes of the class. The outputs of the
         system become outputs here.
         """
+        for name, matrix in ('W', W), ('r', r):
+            if not isinstance(matrix, GraphMatrix):
+                raise TypeError(
+                    f"`{name}` is of the type {type(matrix).__name__}. Make "
+                    "it of the GraphMatrix objects of `system.blocks(...)`.")
         builder, lam = W.builder, tuple(multipliers)
         shapes = system.graph.outputs
         _, out = system.graph.load(builder)

@@ -51,7 +51,7 @@ def thrust(point, mass_rate, relative_velocity) -> Force:
 
 
 def momentum_loads(bodies, frame, anchors=None) -> list:
-    r"""Return the loads that make a momentum balance Meshchersky's.
+    r"""Return loads that turn a momentum balance into Meshchersky's.
 
     Explanation
     ===========

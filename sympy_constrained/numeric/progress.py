@@ -13,11 +13,13 @@ class Progress:
     """Draws on standard error once a run lasts longer than a second.
 
     ``name`` is the quantity that goes from ``start`` to ``end``. If ``wanted``
-    is None, the bar is drawn in a terminal only.
+    is None, the bar is drawn in a terminal only, and what :meth:`say` says
+    everywhere.
     """
 
     def __init__(self, start, end, wanted=None, name='t'):
         self.start, self.end, self.name = start, end, name
+        self.speaks = wanted is not False and sys.stderr is not None
         if wanted is None:              # some programs have no stderr
             wanted = getattr(sys.stderr, 'isatty', bool)()
         self.wanted = wanted
@@ -44,7 +46,7 @@ class Progress:
 
     def say(self, text):
         """Show a line of text at once."""
-        if self.wanted:
+        if self.speaks:
             print(text, file=sys.stderr, flush=True)
 
     def close(self):

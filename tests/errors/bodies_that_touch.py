@@ -249,7 +249,7 @@ MASS = (
     Case('non-ideal forces beside variable mass',
          lambda: driven(nonideal_forces=[u, 0]), TypeError,
          'GibbsAppellMethod', 'got an unexpected keyword argument',
-         'Did you mean `generalized_forces` by'),
+         'Did you mean `generalized_forces`?'),
     Case('a square of an acceleration in a load',
          lambda: kane(GibbsAppellMethod, forcelist=[
              (P, u.diff()**2*N.x)]), ConstrainedDynamicsError,

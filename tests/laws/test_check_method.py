@@ -1,6 +1,7 @@
 """``check_method``, and methods that a user writes."""
 import numpy as np
 import pytest
+import sympy
 from sympy.physics.mechanics import KanesMethod
 
 from sympy_constrained import (
@@ -151,3 +152,32 @@ def test_what_is_missing_is_named():
     graph = model('four_bar').form(MaggiMethod).system.graph
     with pytest.raises(TypeError, match='has no W, r'):
         EquationsOfMotion(graph, (), (), (), (), (), ())
+
+
+def test_options_of_a_class_are_kept_by_from_method():
+    @KanesMethod.register
+    class Soft(ConstrainedMethod):
+        def __init__(self, *args, stiffness=1, **kwargs):
+            self.stiffness = stiffness
+            super().__init__(*args, **kwargs)
+
+        def equations(self, system):
+            M, Q, A, b = system.blocks('M', 'Q', 'A', 'b')
+            k = self.stiffness
+            return EquationsOfMotion.from_speeds(
+                system, M + k*(A.T @ A), Q + k*(A.T @ b))
+
+    soft = model('four_bar').form(Soft, stiffness=7)
+    assert Soft.from_method(soft).stiffness == 7
+    assert check_method(Soft, 'cartesian_pendulum').failures
+
+
+def test_mistakes_in_equations_are_explained():
+    system = model('four_bar').form(UdwadiaKalabaMethod).system
+    M, A = system.blocks('M', 'A')
+    assert A[0].shape == (1, 3) and A[0, 0].shape == (1, 1)
+    for wrong in (lambda: A*M, lambda: A @ sympy.eye(3), lambda: M + 1):
+        with pytest.raises(TypeError, match='`@`|GraphMatrix'):
+            wrong()
+    with pytest.raises(TypeError, match='GraphMatrix'):
+        EquationsOfMotion.from_speeds(system, sympy.eye(3), M[:, 0])

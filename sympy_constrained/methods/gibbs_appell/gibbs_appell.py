@@ -13,7 +13,6 @@ from sympy.physics.mechanics import KanesMethod
 from ...analysis.constraint_rank import constraint_report
 from ...errors import UnsupportedFeatureError
 from ...graph import block_matrix, stack
-from ...model.build import build_system
 from ...model.call_signatures import (
     as_dictionary, as_expressions, check_choice)
 from ...model.equations import EquationsOfMotion
@@ -151,10 +150,7 @@ class GibbsAppellMethod(ConstrainedMethod):
             self._directions            # checks the entries
 
     def _build(self):
-        self._system = build_system(
-            self._shape, self._arguments, **self._options,
-            exchange=self._exchange)
-        self._refer_to_states()
+        super()._build()
         if self._is_higher and self._options.get('stabilization') is not None:
             raise UnsupportedFeatureError(
                 "`stabilization` applies to constraints that are linear in "

@@ -123,7 +123,7 @@ def map_velocities(system, free, us):
 
 
 def affine(g, slopes, w, names, remedy):
-    """Slopes by the speeds; raise if they depend on the speeds."""
+    """Derivatives by the speeds; raise if they depend on them."""
     found = [without(g, row, w) for row in slopes]
     bad = [k for k, row in enumerate(found) if None in row]
     if bad:

@@ -12,8 +12,8 @@ PACE = 10_000
 # to the time.
 STALLED, HARDLY = 200, 1e-14
 
-COMPILING = ("The compiled loop of the integrator is made, once on this "
-             "computer. This takes some ten seconds.")
+COMPILING = ("Compiling the loop of the integrator, once on this computer. "
+             "This takes about half a minute.")
 
 USUALLY = (
     "This usually means (a) a configuration where constraints lose rank, "

@@ -209,7 +209,7 @@ def stage(rates, t, h, y, a, K, k, trial, out):
 def combine(weights, K, total):
     """The sum ``total`` of weighted rows.
 
-    The order of the loops is vectorized for long rows.
+    This order of the loops vectorizes for long rows.
     """
     n = len(total)
     if n < LONG:

@@ -21,7 +21,7 @@ from .solver import LinearSolver
 
 __all__ = ['decide_rank']
 
-# Steps to a state along admissible speeds, at least.
+# Minimum number of steps to a neighbouring state, along admissible speeds.
 CARRIES = 4
 
 

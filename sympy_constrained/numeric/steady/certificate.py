@@ -57,8 +57,8 @@ MARGIN = 1 - 1e-6
 
 REFUSED = (
     "No proof was found that this steady motion is unique: its conditions are "
-    "nearly dependent, as where families cross, or it is none. Move away from "
-    "such a point.")
+    "nearly dependent, as where families cross, or this is not a steady "
+    "motion. Move away from such a point.")
 
 
 class Certificate(NamedTuple):
