@@ -24,6 +24,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,8 @@ from sympy.physics.vector import Point
 from ... import _compat
 from ...errors import UnsupportedFeatureError, located
 from ...graph import read
-from ...model.kinematics import IDENTITY, ZERO, Kinematics, remembered
+from ...model.kinematics import (
+    IDENTITY, ZERO, Kinematics, carried, remembered)
 from ...model.kinetics import measure_dyadic
 
 __all__ = ['Body', 'LocalKinematics', 'Tree', 'refused']
@@ -181,6 +183,8 @@ class Tree:
                 body.parent = self._parent(k)
                 self._connect(k)
                 self._share(k)
+                if body.point in self.ground:
+                    body.mass = 0
                 if body.parent < 0 and not any(body.motion):
                     body.mass, body.inertia = 0, (ZERO,)*3
         self._check_speeds()
@@ -268,18 +272,21 @@ class Tree:
     # -- joints ----------------------------------------------------------
 
     def _parent(self, k):
-        """The last body before this one on its way to the ground."""
+        """The last body before this one on its way to the ground.
+
+        That of points; where there is none, as in a gyroscope, of frames.
+        """
         body, kinematics = self.bodies[k], self.kinematics
+        carriers = [kinematics.carrier(x.frame) for x in self.bodies[:k]]
         above = {kinematics.carrier(x)
-                 for x in kinematics.way_to(body.frame)}
+                 for x in kinematics.way_to(body.frame)} - {kinematics.frame}
         point = body.point
         while point is not None and point not in self.ground:
             near = [i for i, _ in self.fixed.get(point, ()) if i < k]
             if near:
-                return max(near, key=lambda i: (kinematics.carrier(
-                    self.bodies[i].frame) in above, i))
+                return max(near, key=lambda i: (carriers[i] in above, i))
             point = self.places[point][0]
-        return -1
+        return max((i for i in range(k) if carriers[i] in above), default=-1)
 
     def _connect(self, k):
         """Turn, arm and motion of a body relative to its parent."""
@@ -308,6 +315,10 @@ class Tree:
         turning, moving = kinematics.columns(w), kinematics.columns(v)
         body.columns = {k: turning.get(k, ZERO) + moving.get(k, ZERO)
                         for k in sorted({*turning, *moving})}
+        if g.mask([*chain(*body.turn, *body.columns.values()), *body.arm]
+                  ) & g.mask(kinematics.u):
+            raise refused("A place depends on a speed, or a velocity is not "
+                          "linear in the speeds.")
 
     def _steps(self, end, start):
         """Frames and measure numbers of the vector between two points."""
@@ -365,56 +376,47 @@ class Tree:
                 raise refused(f"{body.name} has more than six speeds.")
 
     def _check_velocities(self):
-        """Compare velocities that were set with those of the recursion."""
-        kinematics, g = self.kinematics, self.builder
-        N, twists = kinematics.frame, []
-
-        def number(refs):
-            return np.array([g.shadow(x) for x in refs])
-
+        """Compare velocities that were set with derivatives of positions."""
+        kinematics = self.kinematics
+        N, memo, found = kinematics.frame, {}, []
         turns = {N: np.eye(3)}          # frame -> columns: its axes in N
         for frame, parent in kinematics.oriented.items():
             if parent is not None:
-                turns[frame] = turns[parent] @ np.array([
-                    number(row) for row in kinematics._step(parent, frame)])
+                R = np.array([self._numbers(row)
+                              for row in kinematics._step(parent, frame)])
+                # random quaternions are not of length one
+                turns[frame] = turns[parent] @ R/np.cbrt(np.linalg.det(R))
+
+        def summed(vector):
+            return sum((turns[f] @ self._numbers(x)
+                        for f, x in kinematics.parts(vector)), np.zeros(3))
+
         spins = {N: np.zeros(3)}
         for frame, parent in kinematics.turning_frames.items():
             if parent is not None:
-                spins[frame] = spins[parent] + self._summed(
-                    _compat.angular_velocities(frame)[parent], turns)
+                spins[frame] = spins[parent] + summed(
+                    _compat.angular_velocities(frame)[parent])
+
+        def rate(steps):
+            return sum((turns[f] @ self._numbers(map(kinematics.bias, x))
+                        + np.cross(spins[f], turns[f] @ self._numbers(x))
+                        for f, x in steps), np.zeros(3))
+
+        def further(point, before, value):
+            if before is None:
+                return summed(_compat.velocity(point, N))
+            return value + rate(kinematics.parts(
+                _compat.positions(point)[before]))
+
         for body in self.bodies:
-            w, v = np.zeros((2, 3))
-            R = np.eye(3)
+            other = v = carried(memo, body.point, kinematics.way_of_velocity(
+                body.point), further)
             if body.parent >= 0:
-                w, v = twists[body.parent]
-                R = turns[self.bodies[body.parent].frame]
-                v = v + np.cross(w, R @ number(body.arm))
-            E = turns[body.frame]
-            w = w + E @ number(body.motion[:3])
-            twists.append((w, v + E @ number(body.motion[3:])))
-            self._forget_inertia(body, E.T @ w)
-        memo = {}
-
-        def velocity(point):
-            way, before = [], kinematics.way_of_velocity(point)
-            while point not in memo:
-                way.append(point)
-                point = before[point]
-                if point is None:
-                    break
-            for point in reversed(way):
-                there = before[point]
-                memo[point] = self._summed(
-                    _compat.velocity(point, N), turns) if there is None else (
-                    memo[there] + sum((turns[f] @ number(map(
-                        kinematics.bias, x)) + np.cross(
-                        spins[f], turns[f] @ number(x))
-                        for f, x in kinematics.parts(
-                            _compat.positions(point)[there])), np.zeros(3)))
-            return memo[way[0]] if way else memo[point]
-
-        for body, (_, v) in zip(self.bodies, twists):
-            other = velocity(body.point)
+                v = found[body.parent] + rate(self._steps(
+                    body.point, self.bodies[body.parent].point))
+            found.append(v)
+            self._forget_inertia(body, turns[body.frame].T
+                                 @ spins[body.frame])
             if not np.allclose(v, other, DIFFERENT, DIFFERENT,
                                equal_nan=True):
                 raise refused(
@@ -428,12 +430,6 @@ class Tree:
             tuple(x if turns[i] and turns[j] else 0
                   for j, x in enumerate(row))
             for i, row in enumerate(body.inertia))
-
-    def _summed(self, vector, turns):
-        total = np.zeros(3)
-        for frame, numbers in self.kinematics.parts(vector):
-            total += turns[frame] @ [self.builder.shadow(x) for x in numbers]
-        return total
 
     # -- places and axes -------------------------------------------------
 
