@@ -127,6 +127,23 @@ def test_a_base_moves_as_inputs_prescribe():
             s: T*u1, turn: T, s.diff(T, 2): 0})
 
 
+def test_a_wheel_whose_frame_does_not_spin_is_refused():
+    """The spin is in the angular velocity alone."""
+    N, O = ground()
+    (q1, q2), (u1, u2) = dynamicsymbols('q1:3'), dynamicsymbols('u1:3')
+    A = N.orientnew('A', 'Axis', [q1, N.x])
+    wheel = ReferenceFrame('W')
+    wheel.orient_axis(A, A.y, 0)
+    wheel.set_ang_vel(A, u2*A.y)
+    G = O.locatenew('G', LENGTH*A.y)
+    body = RigidBody('wheel', G, wheel, MASS, (inertia(A, 1, 2, 1), G))
+    method = UdwadiaKalabaMethod(
+        N, [q1, q2], [u1, u2], [q1.diff() - u1, q2.diff() - u2],
+        bodies=[body], forcelist=weights([body], N))
+    with pytest.raises(UnsupportedFeatureError, match='orientation'):
+        compile_equations(method, CONSTANTS, recursion=True)
+
+
 def chain_with(*rows):
     arguments, values = pin_chain(3)
     return compile_equations(UdwadiaKalabaMethod(

@@ -376,30 +376,42 @@ class Tree:
                 raise refused(f"{body.name} has more than six speeds.")
 
     def _check_velocities(self):
-        """Compare velocities that were set with derivatives of positions."""
-        kinematics = self.kinematics
+        """Compare what was set with derivatives of places and rotations."""
+        kinematics, numbers = self.kinematics, self._numbers
         N, memo, found = kinematics.frame, {}, []
-        turns = {N: np.eye(3)}          # frame -> columns: its axes in N
-        for frame, parent in kinematics.oriented.items():
-            if parent is not None:
-                R = np.array([self._numbers(row)
-                              for row in kinematics._step(parent, frame)])
-                # random quaternions are not of length one
-                turns[frame] = turns[parent] @ R/np.cbrt(np.linalg.det(R))
+        turns, changes = {N: np.eye(3)}, {}     # columns: axes in N
+        spins = {N: np.zeros(3)}
 
         def summed(vector):
-            return sum((turns[f] @ self._numbers(x)
+            return sum((turns[f] @ numbers(x)
                         for f, x in kinematics.parts(vector)), np.zeros(3))
 
-        spins = {N: np.zeros(3)}
+        for frame, parent in kinematics.oriented.items():
+            if parent is not None:
+                step = kinematics._step(parent, frame)
+                R = np.array([*map(numbers, step)])
+                size = np.cbrt(np.linalg.det(R))    # of a quaternion, squared
+                turns[frame] = turns[parent] @ R/size
+                if abs(size - 1) < DIFFERENT:
+                    changes[frame] = turns[parent] @ [
+                        numbers(map(kinematics.bias, row)) for row in step]
         for frame, parent in kinematics.turning_frames.items():
             if parent is not None:
                 spins[frame] = spins[parent] + summed(
                     _compat.angular_velocities(frame)[parent])
+        for frame, change in changes.items():
+            parent = kinematics.oriented[frame]
+            if {frame, parent} <= {*spins} and not np.allclose(
+                    change.T, np.cross(
+                        spins[frame] - spins[parent], turns[frame].T),
+                    DIFFERENT, DIFFERENT, equal_nan=True):
+                raise refused(
+                    f"The angular velocity that was set for {frame} is not "
+                    "that of its orientation.")
 
         def rate(steps):
-            return sum((turns[f] @ self._numbers(map(kinematics.bias, x))
-                        + np.cross(spins[f], turns[f] @ self._numbers(x))
+            return sum((turns[f] @ numbers(map(kinematics.bias, x))
+                        + np.cross(spins[f], turns[f] @ numbers(x))
                         for f, x in steps), np.zeros(3))
 
         def further(point, before, value):
