@@ -7,7 +7,7 @@ from sympy.physics.mechanics import (
     Particle, PinJoint, Point, ReferenceFrame, RigidBody, System,
     dynamicsymbols, inertia)
 
-from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained import Loop, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     InconsistentConstraintsError, UnsupportedFeatureError)
 from sympy_constrained.numeric import compile_equations
@@ -142,6 +142,45 @@ def test_a_wheel_whose_frame_does_not_spin_is_refused():
         bodies=[body], forcelist=weights([body], N))
     with pytest.raises(UnsupportedFeatureError, match='orientation'):
         compile_equations(method, CONSTANTS, recursion=True)
+
+
+def test_a_force_where_a_wheel_touches_turns_the_wheel():
+    """The point is placed from the fork and moves with the wheel."""
+    N, O = ground()
+    q, u = dynamicsymbols('q:4'), dynamicsymbols('u:4')
+    fork = N.orientnew('L', 'Axis', [q[0], N.z])
+    wheel = fork.orientnew('R', 'Axis', [q[1], fork.y])
+    fork.set_ang_vel(N, u[0]*N.z)
+    wheel.set_ang_vel(fork, u[1]*fork.y)
+    G = O.locatenew('G', q[2]*N.x + q[3]*N.y)
+    H = G.locatenew('H', LENGTH*fork.y)
+    touch = H.locatenew('C', -LENGTH*fork.z)
+    free = G.locatenew('D', LENGTH*(q[1]*fork.x + wheel.x))
+    G.set_vel(N, u[2]*N.x + u[3]*N.y)
+    H.v2pt_theory(G, N, fork)
+    touch.v2pt_theory(H, N, wheel)
+    assert_alike(UdwadiaKalabaMethod(
+        N, q, u, [x.diff() - y for x, y in zip(q, u)],
+        bodies=[rigid('fork', G, fork), rigid('wheel', H, wheel)],
+        forcelist=[(touch, -MASS*u[1]*fork.x), (free, WEIGHT*N.y),
+                   (free, -MASS*u[0]*wheel.x)]))
+
+
+@pytest.mark.parametrize('axis', [
+    lambda a, x: cos(x)*a.x + sin(x)*a.y, lambda a, x: cos(T)*a.x + T*a.y])
+def test_an_axis_of_a_loop_may_move(axis):
+    arguments, values = pin_chain(7)
+    N, first, last = (arguments['frame'], *(
+        arguments['bodies'][k] for k in (0, -1)))
+    end = last.masscenter.locatenew('end', last.x)
+    held = first.masscenter.locatenew('held', first.y)
+    method = UdwadiaKalabaMethod(**arguments, loops=[
+        Loop(end, held, (axis(last.frame, arguments['q_ind'][0]), N.z))])
+    ordinary = compile_equations(method, values)
+    recursive = compile_equations(method, values, recursion=True)
+    x = np.random.default_rng(1).uniform(-0.5, 0.5, 14)
+    known = ordinary.rhs(0.3, x)
+    assert abs(recursive.rhs(0.3, x) - known).max() < 1e-10*abs(known).max()
 
 
 def chain_with(*rows):

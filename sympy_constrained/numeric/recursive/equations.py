@@ -330,10 +330,11 @@ def tables_of(model, inputs):
             rate = kinematics.bias(rate)
             builder.bound[derivative(item, builder.time, order)] = rate
     tree = Tree(kinematics, bodies)
-    others = loads_of(tree, loads)
-    potential, forces = forces_of(kinematics, potential_of(
+    others, forces = loads_of(tree, loads)
+    potential = forces_of(kinematics, potential_of(
         bodies, options.get('potential_energy'), loads),
-        as_list(options.get('generalized_forces'), 'generalized_forces'))
+        as_list(options.get('generalized_forces'), 'generalized_forces'),
+        forces)
     rows = rows_of(tree, arguments, options.get('stabilization'))
     return Tables(tree, others, forces, rows, potential)
 

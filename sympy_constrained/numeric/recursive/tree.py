@@ -82,6 +82,11 @@ class Body:
     load: tuple = (0,)*6
 
 
+def equal(a, b):
+    """Whether vectors at random numbers are equal."""
+    return np.allclose(a, b, DIFFERENT, DIFFERENT, equal_nan=True)
+
+
 class LocalKinematics(Kinematics):
     """Kinematics with short ways between frames that are close."""
 
@@ -401,10 +406,9 @@ class Tree:
                     _compat.angular_velocities(frame)[parent])
         for frame, change in changes.items():
             parent = kinematics.oriented[frame]
-            if {frame, parent} <= {*spins} and not np.allclose(
+            if {frame, parent} <= {*spins} and not equal(
                     change.T, np.cross(
-                        spins[frame] - spins[parent], turns[frame].T),
-                    DIFFERENT, DIFFERENT, equal_nan=True):
+                        spins[frame] - spins[parent], turns[frame].T)):
                 raise refused(
                     f"The angular velocity that was set for {frame} is not "
                     "that of its orientation.")
@@ -420,20 +424,34 @@ class Tree:
             return value + rate(kinematics.parts(
                 _compat.positions(point)[before]))
 
+        def velocity(point):
+            return carried(
+                memo, point, kinematics.way_of_velocity(point), further)
+
+        self.motion = turns, spins, velocity    # at random numbers
         for body in self.bodies:
-            other = v = carried(memo, body.point, kinematics.way_of_velocity(
-                body.point), further)
+            other = v = velocity(body.point)
             if body.parent >= 0:
                 v = found[body.parent] + rate(self._steps(
                     body.point, self.bodies[body.parent].point))
             found.append(v)
             self._forget_inertia(body, turns[body.frame].T
                                  @ spins[body.frame])
-            if not np.allclose(v, other, DIFFERENT, DIFFERENT,
-                               equal_nan=True):
+            if not equal(v, other):
                 raise refused(
                     f"The velocity that was set for {body.point} is not the "
                     "derivative of its position.")
+
+    def moves_with(self, body, location, place):
+        """Whether a point or frame has the motion of a body."""
+        turns, spins, velocity = self.motion
+        body = self.bodies[body] if body >= 0 else None
+        spin = spins[body.frame] if body else np.zeros(3)
+        if not isinstance(location, Point):
+            return equal(spins[location], spin)
+        v = velocity(body.point) + np.cross(
+            spin, turns[body.frame] @ self._numbers(place)) if body else spin
+        return equal(velocity(location), v)
 
     def _forget_inertia(self, body, w):
         """Drop what has no effect, as the body never turns that way."""
