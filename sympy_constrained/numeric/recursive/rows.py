@@ -130,24 +130,19 @@ def rows_of(tree, arguments, stabilization=None):
 def loop_rows(tree, loop):
     """The rows of a loop that do not vanish identically."""
     (one, place), (other, there) = map(tree.body_of, loop[:2])
-    ground = {}
-    for k, point, body in ((0, loop.point_a, one), (1, loop.point_b, other)):
-        if body < 0:
-            ground[k] = tree.kinematics.total(
-                tree.kinematics.frame, tree._steps(point, None))
-    places = ground.get(0, place), ground.get(1, there)
-    gap = tree.place(one, places[0]) - tree.place(other, places[1])
+    gap = tree.summed(tree.steps(loop.point_a, loop.point_b))
     for k in range(3):
         if abs(gap[k]) > NOTHING:
-            yield Row(k, [*places[0], *places[1]], (one, other))
+            yield Row(k, [*place, *there], (one, other))
     if loop.axis is None:
         return
     axis, other = loop.axis
-    (body, one), (last, two) = fixed(tree, axis), fixed(tree, other)
+    (body, _), (last, two) = fixed(tree, axis), fixed(tree, other)
+    direction = tree.summed(tree.kinematics.parts(other))
     for across in perpendicular(axis, single_frame(axis)):
-        _, side = fixed(tree, across)
-        if abs(tree.turned(body, side) @ tree.turned(last, two)) > NOTHING:
-            yield Row(3, [*side, *two], (body, last))
+        if abs(direction @ tree.summed(
+                tree.kinematics.parts(across))) > NOTHING:
+            yield Row(3, [*fixed(tree, across)[1], *two], (body, last))
 
 
 def fixed(tree, vector):

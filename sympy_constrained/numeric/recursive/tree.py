@@ -173,13 +173,15 @@ class Tree:
         self.places, self.depth = {}, {}
         self.bodies = [self._read(body) for body in bodies]
         self._order()
-        self.ground = self._rigid(self._resting(), kinematics.frame)
+        N = kinematics.frame
+        self.ground = self._rigid({
+            x: None for x in self.places if _compat.velocity(x, N) == 0}, N)
         self.fixed = {}
         for k, body in enumerate(self.bodies):
             for point, place in self._rigid(
                     {body.point: ZERO}, body.frame).items():
                 self.fixed.setdefault(point, []).append((k, place))
-        self.by_carrier = {kinematics.frame: -1}
+        self.by_carrier = {N: -1}
         for k, body in enumerate(self.bodies):
             self.by_carrier.setdefault(kinematics.carrier(body.frame), k)
         self.owner = {}                 # speed -> body
@@ -193,6 +195,7 @@ class Tree:
                 if body.parent < 0 and not any(body.motion):
                     body.mass, body.inertia = 0, (ZERO,)*3
         self._check_speeds()
+        self._find_motion()
         self._check_velocities()
 
     # -- reading ---------------------------------------------------------
@@ -225,17 +228,6 @@ class Tree:
         return max((frame for frame, _ in self.places[point][1]
                     if frame in depth), key=depth.get,
                    default=self.kinematics.frame)
-
-    def _resting(self):
-        """Points with zero velocity."""
-        points, N = {}, self.kinematics.frame
-        for body in self.bodies:
-            if body.point in points:
-                continue
-            for point in self.kinematics._tree(
-                    body.point, _compat.positions):
-                points[point] = _compat.velocity(point, N) == 0
-        return {point: None for point, rests in points.items() if rests}
 
     def _rigid(self, places, frame):
         """Points fixed in a frame to the given ones, with their places."""
@@ -301,13 +293,13 @@ class Tree:
             body.turn = kinematics.rotation(frame, kinematics.frame)
             w = kinematics.turning(kinematics.frame, frame)
             v = kinematics.velocity(body.point, frame)
-            body.arm = kinematics.total(kinematics.frame, self._steps(
+            body.arm = kinematics.total(kinematics.frame, self.steps(
                 body.point, None))
         else:
             parent = self.bodies[body.parent]
             body.turn = kinematics.rotation(frame, parent.frame)
             w = kinematics.turning(parent.frame, frame)
-            steps = self._steps(body.point, parent.point)
+            steps = self.steps(body.point, parent.point)
             body.arm = v = ZERO
             for axes, numbers in steps:
                 body.arm = g.added(body.arm, kinematics.rotated(
@@ -325,7 +317,7 @@ class Tree:
             raise refused("A place depends on a speed, or a velocity is not "
                           "linear in the speeds.")
 
-    def _steps(self, end, start):
+    def steps(self, end, start):
         """Frames and measure numbers of the vector between two points."""
         found = {}
         while end is not start:
@@ -380,78 +372,92 @@ class Tree:
             if len(body.columns) > 6:
                 raise refused(f"{body.name} has more than six speeds.")
 
-    def _check_velocities(self):
-        """Compare what was set with derivatives of places and rotations."""
-        kinematics, numbers = self.kinematics, self._numbers
-        N, memo, found = kinematics.frame, {}, []
-        turns, changes = {N: np.eye(3)}, {}     # columns: axes in N
-        spins = {N: np.zeros(3)}
+    # -- motion at random numbers ----------------------------------------
 
-        def summed(vector):
-            return sum((turns[f] @ numbers(x)
-                        for f, x in kinematics.parts(vector)), np.zeros(3))
-
+    def _find_motion(self):
+        """Columns of axes in the inertial frame, and angular velocities."""
+        kinematics = self.kinematics
+        self.turns, changes = {kinematics.frame: np.eye(3)}, {}
+        self.spins = {kinematics.frame: np.zeros(3)}
+        self.velocities = {}
         for frame, parent in kinematics.oriented.items():
             if parent is not None:
-                step = kinematics._step(parent, frame)
-                R = np.array([*map(numbers, step)])
+                step, own = kinematics._step(parent, frame), self.turns[parent]
+                R = np.array([*map(self._numbers, step)])
                 size = np.cbrt(np.linalg.det(R))    # of a quaternion, squared
-                turns[frame] = turns[parent] @ R/size
+                self.turns[frame] = own @ R/size
                 if abs(size - 1) < DIFFERENT:
-                    changes[frame] = turns[parent] @ [
-                        numbers(map(kinematics.bias, row)) for row in step]
+                    changes[frame] = parent, own @ [self._numbers(
+                        map(kinematics.bias, row)) for row in step]
         for frame, parent in kinematics.turning_frames.items():
             if parent is not None:
-                spins[frame] = spins[parent] + summed(
-                    _compat.angular_velocities(frame)[parent])
-        for frame, change in changes.items():
-            parent = kinematics.oriented[frame]
-            if {frame, parent} <= {*spins} and not equal(
-                    change.T, np.cross(
-                        spins[frame] - spins[parent], turns[frame].T)):
+                self.spins[frame] = self.spins[parent] + self.summed(
+                    kinematics.parts(_compat.angular_velocities(
+                        frame)[parent]))
+        for frame, (parent, change) in changes.items():
+            if {frame, parent} <= {*self.spins} and not equal(
+                    change.T, np.cross(self.spins[frame] - self.spins[parent],
+                                       self.turns[frame].T)):
                 raise refused(
                     f"The angular velocity that was set for {frame} is not "
                     "that of its orientation.")
 
-        def rate(steps):
-            return sum((turns[f] @ numbers(map(kinematics.bias, x))
-                        + np.cross(spins[f], turns[f] @ numbers(x))
-                        for f, x in steps), np.zeros(3))
+    def _numbers(self, refs):
+        return np.array([self.builder.shadow(x) for x in refs])
+
+    def summed(self, parts):
+        """A vector given as pairs of a frame and measure numbers."""
+        return sum((self.turns[frame] @ self._numbers(x)
+                    for frame, x in parts), np.zeros(3))
+
+    def rate(self, parts):
+        """Its derivative."""
+        bias = self.kinematics.bias
+        return sum((self.turns[f] @ self._numbers(map(bias, x)) + np.cross(
+            self.spins[f], self.turns[f] @ self._numbers(x))
+            for f, x in parts), np.zeros(3))
+
+    def velocity(self, point):
+        """Velocity of a point as it was set, or from the nearest such one."""
+        kinematics = self.kinematics
 
         def further(point, before, value):
             if before is None:
-                return summed(_compat.velocity(point, N))
-            return value + rate(kinematics.parts(
+                return self.summed(kinematics.parts(_compat.velocity(
+                    point, kinematics.frame)))
+            return value + self.rate(kinematics.parts(
                 _compat.positions(point)[before]))
 
-        def velocity(point):
-            return carried(
-                memo, point, kinematics.way_of_velocity(point), further)
+        return carried(self.velocities, point,
+                       kinematics.way_of_velocity(point), further)
 
-        self.motion = turns, spins, velocity    # at random numbers
+    def _check_velocities(self):
+        """Compare velocities that were set with derivatives of positions."""
+        found = []
         for body in self.bodies:
-            other = v = velocity(body.point)
+            other = v = self.velocity(body.point)
             if body.parent >= 0:
-                v = found[body.parent] + rate(self._steps(
+                v = found[body.parent] + self.rate(self.steps(
                     body.point, self.bodies[body.parent].point))
             found.append(v)
-            self._forget_inertia(body, turns[body.frame].T
-                                 @ spins[body.frame])
             if not equal(v, other):
                 raise refused(
                     f"The velocity that was set for {body.point} is not the "
                     "derivative of its position.")
+            self._forget_inertia(
+                body, self.turns[body.frame].T @ self.spins[body.frame])
 
     def moves_with(self, body, location, place):
         """Whether a point or frame has the motion of a body."""
-        turns, spins, velocity = self.motion
-        body = self.bodies[body] if body >= 0 else None
-        spin = spins[body.frame] if body else np.zeros(3)
-        if not isinstance(location, Point):
-            return equal(spins[location], spin)
-        v = velocity(body.point) + np.cross(
-            spin, turns[body.frame] @ self._numbers(place)) if body else spin
-        return equal(velocity(location), v)
+        v = spin = np.zeros(3)
+        if body >= 0:
+            body = self.bodies[body]
+            spin = self.spins[body.frame]
+            v = self.velocity(body.point) + np.cross(
+                spin, self.summed([(body.frame, place)]))
+        if isinstance(location, Point):
+            return equal(self.velocity(location), v)
+        return equal(self.spins[location], spin)
 
     def _forget_inertia(self, body, w):
         """Drop what has no effect, as the body never turns that way."""
@@ -478,27 +484,3 @@ class Tree:
         if carrier not in self.by_carrier:
             raise refused(f"Frame {location} is fixed in no body.")
         return self.by_carrier[carrier], ZERO
-
-    def place(self, body, numbers):
-        """Inertial position at random numbers of a point of a body."""
-        total = self._numbers(numbers)
-        while body >= 0:
-            x = self.bodies[body]
-            parent = x.parent
-            arm = self._numbers(x.arm)
-            R = np.array([self._numbers(row) for row in x.turn])
-            total = arm + R.T @ total
-            body = parent
-        return total
-
-    def turned(self, body, numbers):
-        """A vector of a body in inertial axes at random numbers."""
-        total = self._numbers(numbers)
-        while body >= 0:
-            R = np.array([self._numbers(row)
-                          for row in self.bodies[body].turn])
-            total, body = R.T @ total, self.bodies[body].parent
-        return total
-
-    def _numbers(self, refs):
-        return np.array([self.builder.shadow(x) for x in refs])
