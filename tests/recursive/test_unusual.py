@@ -208,3 +208,25 @@ def test_a_row_that_vanished_at_the_first_state_holds_later(factor):
     assert recursive.rhs(0., x) == pytest.approx(known)
     assert known[3] == pytest.approx(known[4])
     assert recursive.multipliers(0., x).all()
+
+
+def test_redundant_rows_that_rounding_alone_tells_apart():
+    """Two bars in free fall, welded together at two points."""
+    N, O = ground()
+    names = 'x1 y1 a1 x2 y2 a2'.split()
+    q, u = dynamicsymbols(names), dynamicsymbols([f'v_{x}' for x in names])
+    bodies, points = [], []
+    for k in 0, 3:
+        frame = N.orientnew(f'A{k}', 'Axis', [q[k + 2] + k*WEIGHT, N.z])
+        along = cos(k*WEIGHT)*frame.x - sin(k*WEIGHT)*frame.y
+        G = O.locatenew(f'G{k}', q[k]*N.x + q[k + 1]*N.y)
+        bodies.append(rigid(f'b{k}', G, frame))
+        points.append([G.locatenew(f'P{k}{i}', i*LENGTH*along)
+                       for i in (1, 2, 3)])
+    recursive = compile_equations(UdwadiaKalabaMethod(
+        N, q, u, [x.diff() - y for x, y in zip(q, u)], bodies=bodies,
+        forcelist=weights(bodies, N), loops=list(map(Loop, *points))),
+        CONSTANTS, recursion=True)
+    at = np.tile([0.3, 0.1, 0.7], 2)
+    rates = recursive.rhs(0., [*at, *np.tile([1, 2, 3], 2)])
+    assert rates[6:] == pytest.approx([0, -9.81, 0, 0, -9.81, 0], abs=1e-12)

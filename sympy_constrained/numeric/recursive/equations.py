@@ -233,7 +233,8 @@ class RecursiveEquations:
     def _sweep(self, t, x, p):
         x = self.names.vector(x, 'x')
         o, m, tables = self.motion, len(self.multiplier_names), self._array
-        work = {'Y': np.zeros((m, o)), 'D': np.empty(o), 'gaps': np.empty(m),
+        work = {'Y': np.zeros((m, o)), 'D': np.empty(o),
+                'gaps': np.empty((2, m)),
                 'work': np.empty(tables[sweeps.SIZE])}
         fault = sweeps.sweep(float(t), x, p, tables, self._numbers,
                              np.empty(len(x) + m), *work.values())

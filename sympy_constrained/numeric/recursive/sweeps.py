@@ -58,7 +58,7 @@ LEAST = 1e-13
 HEADER = 20
 # Faults.
 SINGULAR, CONTRADICTION = 1, 2
-# Rows that are left out fail by more than this part of their own terms, which
+# Rows that are left out fail by more than this part of what they lack, which
 # allows for drift, and of the terms of all rows.
 LACK, ROUNDING = 1e-3, 1e-10
 
@@ -205,7 +205,9 @@ def push(t, tables, work, way, force, tau, y):
 
 @quick
 def push_rows(t, tables, work, free, Y, gaps):
-    """``Y``, and what the rows lack at the free accelerations."""
+    """``Y``, and what the rows lack at the free accelerations, with the sum of
+    the absolute values of its terms.
+    """
     n, o, base = tables[COUNT], tables[SPEEDS], work.ctypes.data
     force, tau, given = np.zeros((n, 6)), np.zeros(o), np.empty(13)
     for row in range(tables[ROW_COUNT]):
@@ -214,22 +216,28 @@ def push_rows(t, tables, work, free, Y, gaps):
         way = tables[tables[at + 6]:tables[at + 6] + tables[at + 7]]
         if tables[at] == 0:             # b, then entries of A
             gap = work[data]
+            size = abs(gap)
             for k in range(two):
                 place = tables[one + k]
                 tau[place] = work[data + 1 + k]
-                gap -= tau[place]*free[tables[tables[AT_SPEEDS] + place]]
+                term = tau[place]*free[tables[tables[AT_SPEEDS] + place]]
+                gap -= term
+                size += abs(term)
         else:
             call(tables[at], t, base + 8*data, base + 8*one, base + 8*two,
                  given.ctypes.data)
             gap = -given[12]
+            size = abs(gap)
             for side in range(2):
                 i = tables[at + 4 + side]
                 if i >= 0:
                     rates = tables[tables[AT_BODIES] + BODIES*i + 3]
                     for j in range(6):
                         force[i, j] -= given[6*side + j]
-                        gap -= given[6*side + j]*work[rates + j]
-        gaps[row] = gap
+                        term = given[6*side + j]*work[rates + j]
+                        gap -= term
+                        size += abs(term)
+        gaps[0, row], gaps[1, row] = gap, size
         push(t, tables, work, way, force, tau, Y[row])
 
 
@@ -269,7 +277,7 @@ def multipliers(tables, D, Y, gaps, lam):
             for j in range(first[i], i + 1):
                 a, b = rows[i], rows[j]
                 work[begin[i] + j] = S[max(a, b), min(a, b)]
-            work[count + i] = gaps[rows[i]]
+            work[count + i] = gaps[0, rows[i]]
         solve(work, profile)
         for i in range(r):
             if not work[count + r + i] > LEAST*work[count + 2*r + i]:
@@ -281,13 +289,16 @@ def multipliers(tables, D, Y, gaps, lam):
 @quick
 def fails(S, gaps, lam):
     """Whether any row fails at the multipliers."""
-    lack, size = gaps.copy(), np.abs(gaps)
-    for i in range(len(gaps)):
-        for j in range(len(gaps)):
+    allowed = ROUNDING*gaps[1].max()
+    for i in range(len(lam)):
+        lack, size = gaps[0, i], abs(gaps[0, i])
+        for j in range(len(lam)):
             term = S[max(i, j), min(i, j)]*lam[j]
-            lack[i] -= term
-            size[i] += abs(term)
-    return (np.abs(lack) > LACK*size + ROUNDING*size.max()).any()
+            lack -= term
+            size += abs(term)
+        if abs(lack) > LACK*size + allowed:
+            return True
+    return False
 
 
 @quick
@@ -350,6 +361,6 @@ def solver():
             t, carray(x, states), carray(p, header[CONSTANTS] - states),
             carray(tables, header[LENGTH]), carray(numbers, header[NUMBERS]),
             carray(out, states + m), np.empty((m, o)), np.empty(o),
-            np.empty(m), np.empty(header[SIZE]))
+            np.empty((2, m)), np.empty(header[SIZE]))
 
     return code
