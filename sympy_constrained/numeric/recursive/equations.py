@@ -22,7 +22,6 @@ from ...model.potential import potential_of
 from ..codegen.llvm_code import compiled
 from ..codegen.native import SCALAR, SIGNATURE
 from ..names import Names, array, read_only
-from ..tolerances import BACKWARD, CONTRADICTION
 from .rows import forces_of, loads_of, rows_of
 from . import sweeps
 from .tables import Tables
@@ -33,6 +32,10 @@ __all__ = ['RecursiveEquations']
 # Rows are combinations of others if their part across these is smaller than
 # the square root of this, relative to the row, in the metric of the masses.
 DEPENDENT = 1e-11
+# The same where they are chosen again, maybe beside the constraints.
+WORN = 1e-6
+# Rows this short, of the longest, are rounding.
+VANISHED = 1e-13
 # Options of a method that are taken.
 ALLOWED = 'stabilization', 'potential_energy', 'generalized_forces'
 
@@ -145,26 +148,7 @@ class RecursiveEquations:
         if x.ndim == 2:
             return np.array([self.rhs(s, y, p) for s, y in zip(
                 np.broadcast_to(t, len(x)), x)]).reshape(x.shape)
-        key = None if p is None else self.parameters(p).tobytes()
-        function = self._decided.get(key)
-        if function is None:
-            function = self._decided[key] = self.native_function(
-                'rhs', t, x, p)
-        values = self.parameters(p) if key else self.p
-        out = function(float(t), np.ascontiguousarray(x), values)
-        if out is None:
-            raise self._failure(t, x)
-        return out[:size]
-
-    def _failure(self, t, x):
-        if not np.isfinite(x).all():
-            return ValueError(f"`x` is not finite: it is {x!r}.")
-        return SingularEquationsError(
-            f"The recursion meets a joint without inertia at t = {t:g}, or "
-            "the constraints lose rank there. Give mass to every direction, "
-            "or start from a state beside it; the ordinary form "
-            "(`recursion=False`) also takes singular mass matrices.",
-            condition=0.)
+        return self._solved(t, x, p)[0][:size]
 
     def accelerations(self, t, x, p=None):
         """Rates of the speeds."""
@@ -172,19 +156,49 @@ class RecursiveEquations:
 
     def multipliers(self, t, x, p=None):
         """Multipliers, of least norm where they are not unique, (m,)."""
-        S, gaps, use = self._complement(t, x, self.parameters(p))
+        out, use = self._solved(t, self.names.vector(x, 'x'), p)
+        lam = out[len(self.states):]
+        if len(use) == len(lam):
+            return lam
         # A = C*F with the independent rows F; C^T*lam = lam_F
+        S = self._complement(t, x, self.parameters(p))
         C = np.linalg.solve(S[np.ix_(use, use)], S[use]).T
-        lam = np.linalg.solve(S[np.ix_(use, use)], gaps[use])
-        lack, size = gaps - C@gaps[use], np.abs(C)@np.abs(gaps[use])
-        size += np.abs(gaps)
-        if (np.abs(lack) > CONTRADICTION*size + BACKWARD*size.max(
-                initial=0)).any():
-            raise InconsistentConstraintsError(
+        return np.linalg.pinv(C.T)@lam[use]
+
+    def _solved(self, t, x, p):
+        """Rates and multipliers, and the independent rows.
+
+        These stay those of the first state, so that drift makes no others
+        independent, unless they fail to determine the motion.
+        """
+        t, x, values = float(t), np.ascontiguousarray(x), self.parameters(p)
+        key = None if p is None else values.tobytes()
+        function, cut, fault = self._decided.get(key), DEPENDENT, True
+        if function is not None:
+            fault, out = function(t, x, values)
+            cut = WORN
+        if fault:
+            function = self._function(t, x, values, cut)
+            fault, out = function(t, x, values)
+            if fault:
+                raise self._failure(t, x, fault)
+            self._decided[key] = function
+        return out, function.use
+
+    def _failure(self, t, x, fault):
+        if not np.isfinite(x).all():
+            return ValueError(f"`x` is not finite: it is {x!r}.")
+        if fault == sweeps.CONTRADICTION:
+            return InconsistentConstraintsError(
                 "Redundant constraint rows have different right sides at "
                 f"t = {t:g}: no acceleration satisfies them. Correct the "
                 "state, or the rows.")
-        return np.linalg.pinv(C.T)@lam
+        return SingularEquationsError(
+            f"The recursion meets a joint without inertia at t = {t:g}, or "
+            "the constraints lose rank there. Give mass to every direction, "
+            "or start from a state beside it; the ordinary form "
+            "(`recursion=False`) also takes singular mass matrices.",
+            condition=0.)
 
     def energy(self, t, x, p=None):
         """Kinetic energy, and the potential energy of the bodies."""
@@ -200,18 +214,15 @@ class RecursiveEquations:
         is needed if there are constraints. ``name`` is ``'rhs'``, as for
         :class:`.CompiledEquations`.
         """
-        use = []
         if name != 'rhs':
             raise ValueError(
                 f"`name` is {name!r}. The recursive equations have 'rhs' "
                 "alone; other outputs have the ordinary form.")
-        if self.multiplier_names:
-            if x is None:
-                raise MissingIngredientError(
-                    "The model has constraints. Pass a state `x` on them, "
-                    "where the independent rows are chosen.")
-            use = self._complement(t, x, self.parameters(p))[2]
-        return Recursion(self._tables, [*use], self._numbers)
+        if self.multiplier_names and x is None:
+            raise MissingIngredientError(
+                "The model has constraints. Pass a state `x` on them, where "
+                "the independent rows are chosen.")
+        return self._function(t, x, p)
 
     # -- constraints -----------------------------------------------------
 
@@ -222,21 +233,31 @@ class RecursiveEquations:
     def _sweep(self, t, x, p):
         x = self.names.vector(x, 'x')
         o, m, tables = self.motion, len(self.multiplier_names), self._array
-        work = {'Y': np.zeros((m, o)), 'D': np.empty(o), 'gaps': np.empty(m),
+        work = {'Y': np.zeros((m, o)), 'D': np.empty(o),
+                'gaps': np.empty((2, m)),
                 'work': np.empty(tables[sweeps.SIZE])}
-        if sweeps.sweep(float(t), x, p, tables, self._numbers,
-                        np.empty(len(x) + m), *work.values()):
-            raise self._failure(t, x)
+        fault = sweeps.sweep(float(t), x, p, tables, self._numbers,
+                             np.empty(len(x) + m), *work.values())
+        if fault == sweeps.SINGULAR:
+            raise self._failure(t, x, fault)
         return work
 
     def _complement(self, t, x, p):
-        """``A M^-1 A^T``, what rows lack, and the independent rows."""
+        """``A M^-1 A^T``."""
         work = self._sweep(t, x, p)
-        S = (work['Y']/work['D'])@work['Y'].T
-        size = np.sqrt(S.diagonal())
-        scale = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
-        _, pivots, rank, _ = dpstrf(S*np.outer(scale, scale), tol=DEPENDENT)
-        return S, work['gaps'], sorted((pivots[:rank] - 1).tolist())
+        return (work['Y']/work['D'])@work['Y'].T
+
+    def _function(self, t, x, p, cut=DEPENDENT):
+        """The :class:`Recursion` with the rows independent at a state."""
+        use = []
+        if self.multiplier_names:
+            S = self._complement(t, x, self.parameters(p))
+            size = np.sqrt(S.diagonal())
+            scale = np.divide(1, size, out=np.zeros_like(size),
+                              where=size > VANISHED*size.max())
+            _, pivots, rank, _ = dpstrf(S*np.outer(scale, scale), tol=cut)
+            use = sorted((pivots[:rank] - 1).tolist())
+        return Recursion(self._tables, use, self._numbers)
 
 
 class Recursion:
@@ -250,6 +271,7 @@ class Recursion:
 
     def __init__(self, tables, use, numbers):
         self.tables, self.numbers = tables.array(use), numbers
+        self.use = use                  # rows, in order
         self.kernels = tables.kinds     # whose code the tables have
         self.size = int(self.tables[sweeps.STATES]
                         + self.tables[sweeps.ROW_COUNT])
@@ -268,11 +290,10 @@ ptr %out, ptr inttoptr (i64 {data} to ptr), ptr inttoptr (i64 {more} to ptr))
         self.function.owner, self.function.address = self, self.address
 
     def __call__(self, t, x, p):
-        """The outputs, or None if they are not good."""
+        """A fault, zero if there is none, and the outputs."""
         out = np.empty(self.size)
         at = out.ctypes.data
-        is_bad = self.function(t, x.ctypes.data, p.ctypes.data, at, at)
-        return None if is_bad else out
+        return self.function(t, x.ctypes.data, p.ctypes.data, at, at), out
 
 
 def tables_of(model, inputs):
@@ -303,13 +324,18 @@ def tables_of(model, inputs):
     bind_inputs(builder, inputs or {})
     kinematics = LocalKinematics(builder, arguments['frame'], q, u, rates)
     for item in inputs or ():
-        builder.bound[derivative(item, builder.time)] = kinematics.bias(
-            builder.bound[item])
+        rate = builder.bound[item]
+        for order in 1, 2:
+            if builder.depends_on(rate, *kinematics.u):
+                break                   # then it has an acceleration
+            rate = kinematics.bias(rate)
+            builder.bound[derivative(item, builder.time, order)] = rate
     tree = Tree(kinematics, bodies)
-    others = loads_of(tree, loads)
-    potential, forces = forces_of(kinematics, potential_of(
+    others, forces = loads_of(tree, loads)
+    potential = forces_of(kinematics, potential_of(
         bodies, options.get('potential_energy'), loads),
-        as_list(options.get('generalized_forces'), 'generalized_forces'))
+        as_list(options.get('generalized_forces'), 'generalized_forces'),
+        forces)
     rows = rows_of(tree, arguments, options.get('stabilization'))
     return Tables(tree, others, forces, rows, potential)
 

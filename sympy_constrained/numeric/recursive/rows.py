@@ -1,8 +1,12 @@
 """Loads and constraint rows of a tree."""
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
+from sympy.physics.vector import Point
+
+from ...errors import UnsupportedFeatureError
 from ...graph import gradient, read
 from ...model.build import add_constraints, rows_given
 from ...model.kinematics import ZERO
@@ -30,24 +34,50 @@ class Row(NamedTuple):
 
 
 def loads_of(tree, loads):
-    """Add loads in axes of their body to it; return all others."""
-    g, kinematics, found = tree.builder, tree.kinematics, []
+    """Add loads in axes of their body to it; return others, and forces.
+
+    Forces are generalized ones, by speed, of loads at points and frames that
+    do not move with a body, such as the point of a wheel that touches.
+    """
+    g, found, forces = tree.builder, [], {}
     for location, vector in parse_loads(loads):
-        body, place = tree.body_of(location)
-        if body < 0:
+        try:
+            local = [*local_loads(tree, location, vector)]
+        except UnsupportedFeatureError:
+            add_force(tree.kinematics, forces, location, vector)
             continue
-        is_force = not hasattr(location, 'dcm')
-        own = tree.bodies[body]
-        for frame, numbers in kinematics.parts(vector):
-            axes, numbers = in_body_axes(tree, frame, numbers)
-            pair = (numbers, ZERO) if is_force else (ZERO, numbers)
+        for load in local:
+            body, axes, place, force, torque = load
             if axes == body:
-                force, torque = pair
+                own = tree.bodies[body]
                 torque = g.added(torque, g.cross(place, force))
                 own.load = tuple(map(g.add, own.load, (*torque, *force)))
             else:
-                found.append((body, axes, place, *pair))
-    return found
+                found.append(load)
+    return found, forces
+
+
+def local_loads(tree, location, vector):
+    """The loads on the body of a point or frame, as :class:`.Tables` has them.
+    """
+    body, place = tree.body_of(location)
+    is_force = isinstance(location, Point)
+    if not tree.moves_with(body, location, place):
+        raise refused(f"{location} does not move with a body.")
+    for frame, numbers in tree.kinematics.parts(vector) if body >= 0 else ():
+        axes, numbers = in_body_axes(tree, frame, numbers)
+        yield body, axes, place, *(
+            (numbers, ZERO) if is_force else (ZERO, numbers))
+
+
+def add_force(kinematics, forces, location, vector):
+    """Add the generalized force of a load by its partial velocities."""
+    g, N = kinematics.builder, kinematics.frame
+    motion = (kinematics.velocity if isinstance(location, Point)
+              else kinematics.angular_velocity)(location, N)
+    load = kinematics.measure(vector, N)
+    for k, column in kinematics.columns(motion).items():
+        forces[k] = g.add(forces.get(k, 0), g.dot(column, load))
 
 
 def in_body_axes(tree, frame, numbers):
@@ -69,9 +99,9 @@ def in_body_axes(tree, frame, numbers):
     return body, kinematics.rotated(tree.bodies[body].frame, frame, numbers)
 
 
-def forces_of(kinematics, potential, generalized):
-    """Potential energy, and speed -> generalized force of it and others."""
-    g, forces = kinematics.builder, {}
+def forces_of(kinematics, potential, generalized, forces):
+    """Potential energy; its forces and the generalized ones are added."""
+    g = kinematics.builder
     energy = read(g, potential)
     slopes = gradient(g, energy, kinematics.q) if energy else ()
     for slope, rate in zip(slopes, kinematics.rates):
@@ -79,7 +109,7 @@ def forces_of(kinematics, potential, generalized):
             forces[k] = g.sub(forces.get(k, 0), g.mul(slope, x(rate)))
     for k, force in enumerate(generalized):
         forces[k] = g.add(forces.get(k, 0), read(g, force))
-    return energy, forces
+    return energy
 
 
 def rows_of(tree, arguments, stabilization=None):
@@ -88,7 +118,8 @@ def rows_of(tree, arguments, stabilization=None):
     loops = [row for row in fields['holonomic_rows'] if isinstance(row, Loop)]
     given = sum(map(len, fields.values()))
     if len(loops) == given and stabilization is None:
-        return [row for loop in loops for row in loop_rows(tree, loop)]
+        with suppress(UnsupportedFeatureError):     # not fixed in bodies
+            return [row for loop in loops for row in loop_rows(tree, loop)]
     blocks = {}
     add_constraints(tree.kinematics, blocks, fields, stabilization, 'kane')
     return [Row(4, [b, *filter(None, row)], speeds=tuple(
@@ -99,25 +130,26 @@ def rows_of(tree, arguments, stabilization=None):
 def loop_rows(tree, loop):
     """The rows of a loop that do not vanish identically."""
     (one, place), (other, there) = map(tree.body_of, loop[:2])
-    ground = {}
-    for k, point, body in ((0, loop.point_a, one), (1, loop.point_b, other)):
-        if body < 0:
-            ground[k] = tree.kinematics.total(
-                tree.kinematics.frame, tree._steps(point, None))
-    places = ground.get(0, place), ground.get(1, there)
-    gap = tree.place(one, places[0]) - tree.place(other, places[1])
+    gap = tree.summed(tree.steps(loop.point_a, loop.point_b))
     for k in range(3):
         if abs(gap[k]) > NOTHING:
-            yield Row(k, [*places[0], *places[1]], (one, other))
+            yield Row(k, [*place, *there], (one, other))
     if loop.axis is None:
         return
-    frame, axes = single_frame(loop.axis[0]), single_frame(loop.axis[1])
-    bodies, numbers = zip(*(
-        in_body_axes(tree, x, tree.kinematics.measure(axis, x))
-        for x, axis in ((frame, loop.axis[0]), (axes, loop.axis[1]))))
-    for across in perpendicular(loop.axis[0], frame):
-        _, side = in_body_axes(
-            tree, frame, tree.kinematics.measure(across, frame))
-        if abs(tree.turned(bodies[0], side)
-               @ tree.turned(bodies[1], numbers[1])) > NOTHING:
-            yield Row(3, [*side, *numbers[1]], bodies)
+    axis, other = loop.axis
+    (body, _), (last, two) = fixed(tree, axis), fixed(tree, other)
+    direction = tree.summed(tree.kinematics.parts(other))
+    for across in perpendicular(axis, single_frame(axis)):
+        if abs(direction @ tree.summed(
+                tree.kinematics.parts(across))) > NOTHING:
+            yield Row(3, [*fixed(tree, across)[1], *two], (body, last))
+
+
+def fixed(tree, vector):
+    """The body in which a vector is fixed, and the vector in its axes."""
+    body, _ = tree.body_of(single_frame(vector))
+    frame = tree.bodies[body].frame if body >= 0 else tree.kinematics.frame
+    numbers = tree.kinematics.measure(vector, frame)
+    if tree.kinematics.moves(numbers):
+        raise refused(f"The axis {vector} is fixed in no body.")
+    return body, numbers

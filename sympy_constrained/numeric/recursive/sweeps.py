@@ -41,7 +41,7 @@ from numba.extending import intrinsic
 
 from ..codegen.profile import factorize
 
-__all__ = ['solver', 'sweep']
+__all__ = ['CONTRADICTION', 'SINGULAR', 'solver', 'sweep']
 
 FLAGS = {'fastmath': {'reassoc', 'contract', 'nsz', 'arcp'},
          'error_model': 'numpy', 'cache': True}
@@ -56,6 +56,11 @@ LEAST = 1e-13
  WIDTH, SIZE, POTENTIAL, LENGTH, AT_JOBS, AT_BODIES, AT_SPEEDS, AT_LOADS,
  AT_ROWS, AT_THROUGH, AT_RATES, AT_USE) = range(20)
 HEADER = 20
+# Faults.
+SINGULAR, CONTRADICTION = 1, 2
+# Rows that are left out fail by more than this part of what they lack, which
+# allows for drift, and of the terms of all rows.
+LACK, ROUNDING = 1e-3, 1e-10
 
 
 @intrinsic
@@ -200,7 +205,9 @@ def push(t, tables, work, way, force, tau, y):
 
 @quick
 def push_rows(t, tables, work, free, Y, gaps):
-    """``Y``, and what the rows lack at the free accelerations."""
+    """``Y``, and what the rows lack at the free accelerations, with the sum of
+    the absolute values of its terms.
+    """
     n, o, base = tables[COUNT], tables[SPEEDS], work.ctypes.data
     force, tau, given = np.zeros((n, 6)), np.zeros(o), np.empty(13)
     for row in range(tables[ROW_COUNT]):
@@ -209,22 +216,28 @@ def push_rows(t, tables, work, free, Y, gaps):
         way = tables[tables[at + 6]:tables[at + 6] + tables[at + 7]]
         if tables[at] == 0:             # b, then entries of A
             gap = work[data]
+            size = abs(gap)
             for k in range(two):
                 place = tables[one + k]
                 tau[place] = work[data + 1 + k]
-                gap -= tau[place]*free[tables[tables[AT_SPEEDS] + place]]
+                term = tau[place]*free[tables[tables[AT_SPEEDS] + place]]
+                gap -= term
+                size += abs(term)
         else:
             call(tables[at], t, base + 8*data, base + 8*one, base + 8*two,
                  given.ctypes.data)
             gap = -given[12]
+            size = abs(gap)
             for side in range(2):
                 i = tables[at + 4 + side]
                 if i >= 0:
                     rates = tables[tables[AT_BODIES] + BODIES*i + 3]
                     for j in range(6):
                         force[i, j] -= given[6*side + j]
-                        gap -= given[6*side + j]*work[rates + j]
-        gaps[row] = gap
+                        term = given[6*side + j]*work[rates + j]
+                        gap -= term
+                        size += abs(term)
+        gaps[0, row], gaps[1, row] = gap, size
         push(t, tables, work, way, force, tau, Y[row])
 
 
@@ -249,42 +262,57 @@ solve = njit(**FLAGS)(factorize)
 
 @quick
 def multipliers(tables, D, Y, gaps, lam):
-    """Multipliers of the rows in use; returns whether a pivot vanishes."""
+    """Multipliers of the rows in use; returns a fault, or zero."""
     m, use = tables[ROW_COUNT], tables[AT_USE]
     lam[:] = 0.
     r = tables[use]
-    if not r:
-        return False
     S = np.empty((m, m))
     schur(tables, D, Y, S)
     rows, profile = tables[use + 1:use + 1 + r], tables[use + 1 + r:]
-    count, first, begin = profile[1], profile[2:2 + r], profile[2 + r:2 + 2*r]
-    work = np.empty(count + 3*r)
-    for i in range(r):
-        for j in range(first[i], i + 1):
-            a, b = rows[i], rows[j]
-            work[begin[i] + j] = S[max(a, b), min(a, b)]
-        work[count + i] = gaps[rows[i]]
-    solve(work, profile)
-    for i in range(r):
-        if not work[count + r + i] > LEAST*work[count + 2*r + i]:
+    if r:
+        count, first, begin = (
+            profile[1], profile[2:2 + r], profile[2 + r:2 + 2*r])
+        work = np.empty(count + 3*r)
+        for i in range(r):
+            for j in range(first[i], i + 1):
+                a, b = rows[i], rows[j]
+                work[begin[i] + j] = S[max(a, b), min(a, b)]
+            work[count + i] = gaps[0, rows[i]]
+        solve(work, profile)
+        for i in range(r):
+            if not work[count + r + i] > LEAST*work[count + 2*r + i]:
+                return SINGULAR
+            lam[rows[i]] = work[count + i]
+    return CONTRADICTION if r < m and fails(S, gaps, lam) else 0
+
+
+@quick
+def fails(S, gaps, lam):
+    """Whether any row fails at the multipliers."""
+    allowed = ROUNDING*gaps[1].max()
+    for i in range(len(lam)):
+        lack, size = gaps[0, i], abs(gaps[0, i])
+        for j in range(len(lam)):
+            term = S[max(i, j), min(i, j)]*lam[j]
+            lack -= term
+            size += abs(term)
+        if abs(lack) > LACK*size + allowed:
             return True
-        lam[rows[i]] = work[count + i]
     return False
 
 
 @quick
 def sweep(t, x, p, tables, numbers, out, Y, D, gaps, work):
-    """Rates of coordinates and speeds, then multipliers; whether bad."""
+    """Rates of coordinates and speeds, then multipliers; returns a fault."""
     n, o, m = tables[COUNT], tables[SPEEDS], tables[ROW_COUNT]
     for k in range(15):
         work[k] = 0.
     work[6] = work[10] = work[14] = 1.  # the ground
     if go(t, x, p, tables, numbers, work):
-        return True
+        return SINGULAR
     apply_loads(tables, work)
     if fold(t, tables, work, np.empty(27*n)):
-        return True
+        return SINGULAR
     q = tables[STATES] - o
     rates, lam = out[q:q + o], out[q + o:]
     accelerate(t, tables, work, rates)
@@ -296,8 +324,9 @@ def sweep(t, x, p, tables, numbers, out, Y, D, gaps, work):
             for j in range(k):
                 D[tables[body + 5] + j] = work[at + j]
         push_rows(t, tables, work, rates, Y, gaps)
-        if multipliers(tables, D, Y, gaps, lam):
-            return True
+        fault = multipliers(tables, D, Y, gaps, lam)
+        if fault:
+            return fault
         for row in range(m):
             if lam[row] != 0.:
                 at = tables[AT_ROWS] + ROWS*row
@@ -315,7 +344,7 @@ def sweep(t, x, p, tables, numbers, out, Y, D, gaps, work):
     total = 0.
     for value in out:
         total += value
-    return not total - total == 0.
+    return 0 if total - total == 0. else SINGULAR
 
 
 @lru_cache(maxsize=None)
@@ -332,6 +361,6 @@ def solver():
             t, carray(x, states), carray(p, header[CONSTANTS] - states),
             carray(tables, header[LENGTH]), carray(numbers, header[NUMBERS]),
             carray(out, states + m), np.empty((m, o)), np.empty(o),
-            np.empty(m), np.empty(header[SIZE]))
+            np.empty((2, m)), np.empty(header[SIZE]))
 
     return code

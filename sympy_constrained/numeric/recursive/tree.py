@@ -24,6 +24,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,8 @@ from sympy.physics.vector import Point
 from ... import _compat
 from ...errors import UnsupportedFeatureError, located
 from ...graph import read
-from ...model.kinematics import IDENTITY, ZERO, Kinematics, remembered
+from ...model.kinematics import (
+    IDENTITY, ZERO, Kinematics, carried, remembered)
 from ...model.kinetics import measure_dyadic
 
 __all__ = ['Body', 'LocalKinematics', 'Tree', 'refused']
@@ -78,6 +80,11 @@ class Body:
     columns: dict = field(default_factory=dict)
     dependent: dict = field(default_factory=dict)
     load: tuple = (0,)*6
+
+
+def equal(a, b):
+    """Whether vectors at random numbers are equal."""
+    return np.allclose(a, b, DIFFERENT, DIFFERENT, equal_nan=True)
 
 
 class LocalKinematics(Kinematics):
@@ -166,13 +173,15 @@ class Tree:
         self.places, self.depth = {}, {}
         self.bodies = [self._read(body) for body in bodies]
         self._order()
-        self.ground = self._rigid(self._resting(), kinematics.frame)
+        N = kinematics.frame
+        self.ground = self._rigid({
+            x: None for x in self.places if _compat.velocity(x, N) == 0}, N)
         self.fixed = {}
         for k, body in enumerate(self.bodies):
             for point, place in self._rigid(
                     {body.point: ZERO}, body.frame).items():
                 self.fixed.setdefault(point, []).append((k, place))
-        self.by_carrier = {kinematics.frame: -1}
+        self.by_carrier = {N: -1}
         for k, body in enumerate(self.bodies):
             self.by_carrier.setdefault(kinematics.carrier(body.frame), k)
         self.owner = {}                 # speed -> body
@@ -181,9 +190,12 @@ class Tree:
                 body.parent = self._parent(k)
                 self._connect(k)
                 self._share(k)
+                if body.point in self.ground:
+                    body.mass = 0
                 if body.parent < 0 and not any(body.motion):
                     body.mass, body.inertia = 0, (ZERO,)*3
         self._check_speeds()
+        self._find_motion()
         self._check_velocities()
 
     # -- reading ---------------------------------------------------------
@@ -216,17 +228,6 @@ class Tree:
         return max((frame for frame, _ in self.places[point][1]
                     if frame in depth), key=depth.get,
                    default=self.kinematics.frame)
-
-    def _resting(self):
-        """Points with zero velocity."""
-        points, N = {}, self.kinematics.frame
-        for body in self.bodies:
-            if body.point in points:
-                continue
-            for point in self.kinematics._tree(
-                    body.point, _compat.positions):
-                points[point] = _compat.velocity(point, N) == 0
-        return {point: None for point, rests in points.items() if rests}
 
     def _rigid(self, places, frame):
         """Points fixed in a frame to the given ones, with their places."""
@@ -268,18 +269,21 @@ class Tree:
     # -- joints ----------------------------------------------------------
 
     def _parent(self, k):
-        """The last body before this one on its way to the ground."""
+        """The last body before this one on its way to the ground.
+
+        That of points; where there is none, as in a gyroscope, of frames.
+        """
         body, kinematics = self.bodies[k], self.kinematics
+        carriers = [kinematics.carrier(x.frame) for x in self.bodies[:k]]
         above = {kinematics.carrier(x)
-                 for x in kinematics.way_to(body.frame)}
+                 for x in kinematics.way_to(body.frame)} - {kinematics.frame}
         point = body.point
         while point is not None and point not in self.ground:
             near = [i for i, _ in self.fixed.get(point, ()) if i < k]
             if near:
-                return max(near, key=lambda i: (kinematics.carrier(
-                    self.bodies[i].frame) in above, i))
+                return max(near, key=lambda i: (carriers[i] in above, i))
             point = self.places[point][0]
-        return -1
+        return max((i for i in range(k) if carriers[i] in above), default=-1)
 
     def _connect(self, k):
         """Turn, arm and motion of a body relative to its parent."""
@@ -289,13 +293,13 @@ class Tree:
             body.turn = kinematics.rotation(frame, kinematics.frame)
             w = kinematics.turning(kinematics.frame, frame)
             v = kinematics.velocity(body.point, frame)
-            body.arm = kinematics.total(kinematics.frame, self._steps(
+            body.arm = kinematics.total(kinematics.frame, self.steps(
                 body.point, None))
         else:
             parent = self.bodies[body.parent]
             body.turn = kinematics.rotation(frame, parent.frame)
             w = kinematics.turning(parent.frame, frame)
-            steps = self._steps(body.point, parent.point)
+            steps = self.steps(body.point, parent.point)
             body.arm = v = ZERO
             for axes, numbers in steps:
                 body.arm = g.added(body.arm, kinematics.rotated(
@@ -308,8 +312,12 @@ class Tree:
         turning, moving = kinematics.columns(w), kinematics.columns(v)
         body.columns = {k: turning.get(k, ZERO) + moving.get(k, ZERO)
                         for k in sorted({*turning, *moving})}
+        if g.mask([*chain(*body.turn, *body.columns.values()), *body.arm]
+                  ) & g.mask(kinematics.u):
+            raise refused("A place depends on a speed, or a velocity is not "
+                          "linear in the speeds.")
 
-    def _steps(self, end, start):
+    def steps(self, end, start):
         """Frames and measure numbers of the vector between two points."""
         found = {}
         while end is not start:
@@ -364,62 +372,92 @@ class Tree:
             if len(body.columns) > 6:
                 raise refused(f"{body.name} has more than six speeds.")
 
-    def _check_velocities(self):
-        """Compare velocities that were set with those of the recursion."""
-        kinematics, g = self.kinematics, self.builder
-        N, twists = kinematics.frame, []
+    # -- motion at random numbers ----------------------------------------
 
-        def number(refs):
-            return np.array([g.shadow(x) for x in refs])
-
-        turns = {N: np.eye(3)}          # frame -> columns: its axes in N
+    def _find_motion(self):
+        """Columns of axes in the inertial frame, and angular velocities."""
+        kinematics = self.kinematics
+        self.turns, changes = {kinematics.frame: np.eye(3)}, {}
+        self.spins = {kinematics.frame: np.zeros(3)}
+        self.velocities = {}
         for frame, parent in kinematics.oriented.items():
             if parent is not None:
-                turns[frame] = turns[parent] @ np.array([
-                    number(row) for row in kinematics._step(parent, frame)])
-        spins = {N: np.zeros(3)}
+                step, own = kinematics._step(parent, frame), self.turns[parent]
+                R = np.array([*map(self._numbers, step)])
+                size = np.cbrt(np.linalg.det(R))    # of a quaternion, squared
+                self.turns[frame] = own @ R/size
+                if abs(size - 1) < DIFFERENT:
+                    changes[frame] = parent, own @ [self._numbers(
+                        map(kinematics.bias, row)) for row in step]
         for frame, parent in kinematics.turning_frames.items():
             if parent is not None:
-                spins[frame] = spins[parent] + self._summed(
-                    _compat.angular_velocities(frame)[parent], turns)
+                self.spins[frame] = self.spins[parent] + self.summed(
+                    kinematics.parts(_compat.angular_velocities(
+                        frame)[parent]))
+        for frame, (parent, change) in changes.items():
+            if {frame, parent} <= {*self.spins} and not equal(
+                    change.T, np.cross(self.spins[frame] - self.spins[parent],
+                                       self.turns[frame].T)):
+                raise refused(
+                    f"The angular velocity that was set for {frame} is not "
+                    "that of its orientation.")
+
+    def _numbers(self, refs):
+        return np.array([self.builder.shadow(x) for x in refs])
+
+    def summed(self, parts):
+        """A vector given as pairs of a frame and measure numbers."""
+        return sum((self.turns[frame] @ self._numbers(x)
+                    for frame, x in parts), np.zeros(3))
+
+    def rate(self, parts):
+        """Its derivative."""
+        bias = self.kinematics.bias
+        return sum((self.turns[f] @ self._numbers(map(bias, x)) + np.cross(
+            self.spins[f], self.turns[f] @ self._numbers(x))
+            for f, x in parts), np.zeros(3))
+
+    def velocity(self, point):
+        """Velocity of a point as it was set, or from the nearest such one."""
+        kinematics = self.kinematics
+
+        def further(point, before, value):
+            if before is None:
+                return self.summed(kinematics.parts(_compat.velocity(
+                    point, kinematics.frame)))
+            return value + self.rate(kinematics.parts(
+                _compat.positions(point)[before]))
+
+        return carried(self.velocities, point,
+                       kinematics.way_of_velocity(point), further)
+
+    def _check_velocities(self):
+        """Compare velocities that were set with derivatives of positions."""
+        found = []
         for body in self.bodies:
-            w, v = np.zeros((2, 3))
-            R = np.eye(3)
+            other = v = self.velocity(body.point)
             if body.parent >= 0:
-                w, v = twists[body.parent]
-                R = turns[self.bodies[body.parent].frame]
-                v = v + np.cross(w, R @ number(body.arm))
-            E = turns[body.frame]
-            w = w + E @ number(body.motion[:3])
-            twists.append((w, v + E @ number(body.motion[3:])))
-            self._forget_inertia(body, E.T @ w)
-        memo = {}
-
-        def velocity(point):
-            way, before = [], kinematics.way_of_velocity(point)
-            while point not in memo:
-                way.append(point)
-                point = before[point]
-                if point is None:
-                    break
-            for point in reversed(way):
-                there = before[point]
-                memo[point] = self._summed(
-                    _compat.velocity(point, N), turns) if there is None else (
-                    memo[there] + sum((turns[f] @ number(map(
-                        kinematics.bias, x)) + np.cross(
-                        spins[f], turns[f] @ number(x))
-                        for f, x in kinematics.parts(
-                            _compat.positions(point)[there])), np.zeros(3)))
-            return memo[way[0]] if way else memo[point]
-
-        for body, (_, v) in zip(self.bodies, twists):
-            other = velocity(body.point)
-            if not np.allclose(v, other, DIFFERENT, DIFFERENT,
-                               equal_nan=True):
+                v = found[body.parent] + self.rate(self.steps(
+                    body.point, self.bodies[body.parent].point))
+            found.append(v)
+            if not equal(v, other):
                 raise refused(
                     f"The velocity that was set for {body.point} is not the "
                     "derivative of its position.")
+            self._forget_inertia(
+                body, self.turns[body.frame].T @ self.spins[body.frame])
+
+    def moves_with(self, body, location, place):
+        """Whether a point or frame has the motion of a body."""
+        v = spin = np.zeros(3)
+        if body >= 0:
+            body = self.bodies[body]
+            spin = self.spins[body.frame]
+            v = self.velocity(body.point) + np.cross(
+                spin, self.summed([(body.frame, place)]))
+        if isinstance(location, Point):
+            return equal(self.velocity(location), v)
+        return equal(self.spins[location], spin)
 
     def _forget_inertia(self, body, w):
         """Drop what has no effect, as the body never turns that way."""
@@ -428,12 +466,6 @@ class Tree:
             tuple(x if turns[i] and turns[j] else 0
                   for j, x in enumerate(row))
             for i, row in enumerate(body.inertia))
-
-    def _summed(self, vector, turns):
-        total = np.zeros(3)
-        for frame, numbers in self.kinematics.parts(vector):
-            total += turns[frame] @ [self.builder.shadow(x) for x in numbers]
-        return total
 
     # -- places and axes -------------------------------------------------
 
@@ -452,27 +484,3 @@ class Tree:
         if carrier not in self.by_carrier:
             raise refused(f"Frame {location} is fixed in no body.")
         return self.by_carrier[carrier], ZERO
-
-    def place(self, body, numbers):
-        """Inertial position at random numbers of a point of a body."""
-        total = self._numbers(numbers)
-        while body >= 0:
-            x = self.bodies[body]
-            parent = x.parent
-            arm = self._numbers(x.arm)
-            R = np.array([self._numbers(row) for row in x.turn])
-            total = arm + R.T @ total
-            body = parent
-        return total
-
-    def turned(self, body, numbers):
-        """A vector of a body in inertial axes at random numbers."""
-        total = self._numbers(numbers)
-        while body >= 0:
-            R = np.array([self._numbers(row)
-                          for row in self.bodies[body].turn])
-            total, body = R.T @ total, self.bodies[body].parent
-        return total
-
-    def _numbers(self, refs):
-        return np.array([self.builder.shadow(x) for x in refs])

@@ -1,0 +1,232 @@
+"""Trees that are written in an unusual way, and rows that change."""
+import numpy as np
+import pytest
+from joint_chains import pin_chain
+from sympy import Matrix, Rational, cos, sin, symbols
+from sympy.physics.mechanics import (
+    Particle, PinJoint, Point, ReferenceFrame, RigidBody, System,
+    dynamicsymbols, inertia)
+
+from sympy_constrained import Loop, UdwadiaKalabaMethod
+from sympy_constrained.errors import (
+    InconsistentConstraintsError, UnsupportedFeatureError)
+from sympy_constrained.numeric import compile_equations
+
+pytest.importorskip('numba')
+pytest.importorskip('llvmlite')
+EQUAL = 1e-11
+T = dynamicsymbols._t
+MASS, LENGTH, WEIGHT = symbols('m l g')
+CONSTANTS = {MASS: 1.3, LENGTH: 0.7, WEIGHT: 9.81}
+
+
+def rigid(name, point, frame):
+    dyadic = inertia(frame, *map(Rational, ('0.2', '0.4', '0.3', '0.01')))
+    return RigidBody(name, point, frame, MASS, (dyadic, point))
+
+
+def ground():
+    frame, point = ReferenceFrame('N'), Point('O')
+    point.set_vel(frame, 0)
+    return frame, point
+
+
+def assert_alike(method, inputs=None, unit=()):
+    """Compare rates at random states, some of whose entries are a unit."""
+    ordinary = compile_equations(method, inputs=inputs)
+    ordinary = ordinary.with_values({
+        x: CONSTANTS[x] for x in ordinary.constants})
+    recursive = compile_equations(method, dict(zip(
+        ordinary.constants, ordinary.p)), inputs=inputs, recursion=True)
+    rng = np.random.default_rng(3)
+    for t in 0.3, 1.7:
+        x = rng.uniform(-0.8, 0.8, len(ordinary.states))
+        part = [ordinary.states.index(y) for y in unit]
+        if part:
+            x[part] /= np.linalg.norm(x[part])
+        known = ordinary.rhs(t, x)
+        assert abs(recursive.rhs(t, x) - known).max() < EQUAL*abs(
+            known).max()
+        assert recursive.energy(t, x) == pytest.approx(
+            ordinary.energy(t, x))
+
+
+def weights(bodies, frame):
+    return [(body.masscenter, -MASS*WEIGHT*frame.y) for body in bodies]
+
+
+def test_mass_centres_at_rest_leave_the_frames():
+    """A gyroscope of joints on one point, with a disc beside it."""
+    parts = [RigidBody(name, mass=MASS) for name in 'abcd']
+    for part in parts:
+        part.central_inertia = rigid('', Point('P'), part.frame).inertia[0]
+    system = System.from_newtonian(parts[0])
+    for k, axis in enumerate('zxy'):
+        system.add_joints(PinJoint(
+            f'p{k}', parts[k], parts[k + 1],
+            joint_axis=getattr(parts[k], axis),
+            child_point=LENGTH*parts[3].x if k == 2 else None))
+    system.apply_uniform_gravity(-WEIGHT*parts[0].y)
+    assert_alike(UdwadiaKalabaMethod.from_method(system))
+
+
+def test_bodies_in_one_frame_are_one():
+    N, O = ground()
+    (q1, q2), (u1, u2) = dynamicsymbols('q1:3'), dynamicsymbols('u1:3')
+    A = N.orientnew('A', 'Axis', [q1, N.z])
+    B = A.orientnew('B', 'Axis', [q2, A.x])
+    bodies = [rigid(f'b{k}', O.locatenew(
+        f'G{k}', k*LENGTH*frame.x + LENGTH*frame.y), frame)
+        for k, frame in enumerate((A, B, A, B))]
+    assert_alike(UdwadiaKalabaMethod(
+        N, [q1, q2], [u1, u2], [q1.diff() - u1, q2.diff() - u2],
+        bodies=bodies, forcelist=[
+            *weights(bodies, N), (A, MASS*B.z), (B, MASS*N.z)]))
+
+
+def test_a_floating_base_in_quaternions():
+    N, O = ground()
+    e, w, place, v = (dynamicsymbols(f'{x}:{n}')
+                      for x, n in (('e', 4), ('w', 3), ('x', 3), ('v', 3)))
+    q, u = dynamicsymbols('q u')
+    A = ReferenceFrame('A')
+    A.orient_quaternion(N, e)
+    rates = Matrix([
+        [-e[1], -e[2], -e[3]], [e[0], -e[3], e[2]], [e[3], e[0], -e[1]],
+        [-e[2], e[1], e[0]]])*Matrix(w)/2
+    A.set_ang_vel(N, w[0]*A.x + w[1]*A.y + w[2]*A.z)
+    B = A.orientnew('B', 'Axis', [q, A.x])
+    G = O.locatenew('G', place[0]*N.x + place[1]*N.y + place[2]*N.z)
+    G.set_vel(N, v[0]*N.x + v[1]*N.y + v[2]*N.z)
+    H = G.locatenew('H', LENGTH*(A.y + B.z))
+    bodies = [rigid('a', G, A), rigid('b', H, B)]
+    kinematics = [x.diff() - y for x, y in zip(
+        (*place, *e, q), (*v, *rates, u))]
+    assert_alike(UdwadiaKalabaMethod(
+        N, [*place, *e, q], [*v, *w, u], kinematics, bodies=bodies,
+        forcelist=[*weights(bodies, N), (B, MASS*N.x), (A, -MASS*N.x)]),
+        unit=e)
+
+
+def test_a_base_moves_as_inputs_prescribe():
+    N, O = ground()
+    (q1, q2), (u1, u2) = dynamicsymbols('q1:3'), dynamicsymbols('u1:3')
+    s, turn = dynamicsymbols('s turn')
+    A = N.orientnew('A', 'Axis', [q1 + turn, N.z])
+    B = A.orientnew('B', 'Axis', [q2*turn, A.z])
+    G = O.locatenew('P', s*N.x).locatenew('G', LENGTH*A.y)
+    H = G.locatenew('H', LENGTH*B.x)
+    bodies = [rigid('a', G, A), Particle('p', H, MASS)]
+    method = UdwadiaKalabaMethod(
+        N, [q1, q2], [u1, u2], [q1.diff() - u1, q2.diff() - u2],
+        bodies=bodies, forcelist=[
+            *weights(bodies, N), (H, MASS*s.diff(T, 2)*N.x)])
+    assert_alike(method, {s: sin(3*T), turn: 1 + T**2/2})
+    with pytest.raises(UnsupportedFeatureError, match='depends on a speed'):
+        compile_equations(method, CONSTANTS, recursion=True, inputs={
+            s: T*u1, turn: T, s.diff(T, 2): 0})
+
+
+def test_a_wheel_whose_frame_does_not_spin_is_refused():
+    """The spin is in the angular velocity alone."""
+    N, O = ground()
+    (q1, q2), (u1, u2) = dynamicsymbols('q1:3'), dynamicsymbols('u1:3')
+    A = N.orientnew('A', 'Axis', [q1, N.x])
+    wheel = ReferenceFrame('W')
+    wheel.orient_axis(A, A.y, 0)
+    wheel.set_ang_vel(A, u2*A.y)
+    G = O.locatenew('G', LENGTH*A.y)
+    body = RigidBody('wheel', G, wheel, MASS, (inertia(A, 1, 2, 1), G))
+    method = UdwadiaKalabaMethod(
+        N, [q1, q2], [u1, u2], [q1.diff() - u1, q2.diff() - u2],
+        bodies=[body], forcelist=weights([body], N))
+    with pytest.raises(UnsupportedFeatureError, match='orientation'):
+        compile_equations(method, CONSTANTS, recursion=True)
+
+
+def test_a_force_where_a_wheel_touches_turns_the_wheel():
+    """The point is placed from the fork and moves with the wheel."""
+    N, O = ground()
+    q, u = dynamicsymbols('q:4'), dynamicsymbols('u:4')
+    fork = N.orientnew('L', 'Axis', [q[0], N.z])
+    wheel = fork.orientnew('R', 'Axis', [q[1], fork.y])
+    fork.set_ang_vel(N, u[0]*N.z)
+    wheel.set_ang_vel(fork, u[1]*fork.y)
+    G = O.locatenew('G', q[2]*N.x + q[3]*N.y)
+    H = G.locatenew('H', LENGTH*fork.y)
+    touch = H.locatenew('C', -LENGTH*fork.z)
+    free = G.locatenew('D', LENGTH*(q[1]*fork.x + wheel.x))
+    G.set_vel(N, u[2]*N.x + u[3]*N.y)
+    H.v2pt_theory(G, N, fork)
+    touch.v2pt_theory(H, N, wheel)
+    assert_alike(UdwadiaKalabaMethod(
+        N, q, u, [x.diff() - y for x, y in zip(q, u)],
+        bodies=[rigid('fork', G, fork), rigid('wheel', H, wheel)],
+        forcelist=[(touch, -MASS*u[1]*fork.x), (free, WEIGHT*N.y),
+                   (free, -MASS*u[0]*wheel.x)]))
+
+
+@pytest.mark.parametrize('axis', [
+    lambda a, x: cos(x)*a.x + sin(x)*a.y, lambda a, x: cos(T)*a.x + T*a.y])
+def test_an_axis_of_a_loop_may_move(axis):
+    arguments, values = pin_chain(7)
+    N, first, last = (arguments['frame'], *(
+        arguments['bodies'][k] for k in (0, -1)))
+    end = last.masscenter.locatenew('end', last.x)
+    held = first.masscenter.locatenew('held', first.y)
+    method = UdwadiaKalabaMethod(**arguments, loops=[
+        Loop(end, held, (axis(last.frame, arguments['q_ind'][0]), N.z))])
+    ordinary = compile_equations(method, values)
+    recursive = compile_equations(method, values, recursion=True)
+    x = np.random.default_rng(1).uniform(-0.5, 0.5, 14)
+    known = ordinary.rhs(0.3, x)
+    assert abs(recursive.rhs(0.3, x) - known).max() < 1e-10*abs(known).max()
+
+
+def chain_with(*rows):
+    arguments, values = pin_chain(3)
+    return compile_equations(UdwadiaKalabaMethod(
+        **arguments, velocity_constraints=rows), values, recursion=True)
+
+
+def test_rows_with_different_right_sides_have_no_motion():
+    u1, u2 = dynamicsymbols('u1:3')
+    recursive = chain_with(u1 - u2, 2*u1 - 2*u2 - T)
+    for function in recursive.rhs, recursive.multipliers:
+        with pytest.raises(InconsistentConstraintsError):
+            function(0., np.zeros(6))
+
+
+@pytest.mark.parametrize('factor', [sin, lambda x: 1 - cos(x)])
+def test_a_row_that_vanished_at_the_first_state_holds_later(factor):
+    q1, u1, u2 = dynamicsymbols('q1 u1 u2')
+    row = factor(q1)*(u1 - u2)
+    x = np.array([0.4, 0.2, 0.1, 0., 0., 0.3])
+    known = chain_with(row).rhs(0., x)
+    recursive = chain_with(row)
+    recursive.rhs(0., np.zeros(6))
+    assert recursive.rhs(0., x) == pytest.approx(known)
+    assert known[3] == pytest.approx(known[4])
+    assert recursive.multipliers(0., x).all()
+
+
+def test_redundant_rows_that_rounding_alone_tells_apart():
+    """Two bars in free fall, welded together at two points."""
+    N, O = ground()
+    names = 'x1 y1 a1 x2 y2 a2'.split()
+    q, u = dynamicsymbols(names), dynamicsymbols([f'v_{x}' for x in names])
+    bodies, points = [], []
+    for k in 0, 3:
+        frame = N.orientnew(f'A{k}', 'Axis', [q[k + 2] + k*WEIGHT, N.z])
+        along = cos(k*WEIGHT)*frame.x - sin(k*WEIGHT)*frame.y
+        G = O.locatenew(f'G{k}', q[k]*N.x + q[k + 1]*N.y)
+        bodies.append(rigid(f'b{k}', G, frame))
+        points.append([G.locatenew(f'P{k}{i}', i*LENGTH*along)
+                       for i in (1, 2, 3)])
+    recursive = compile_equations(UdwadiaKalabaMethod(
+        N, q, u, [x.diff() - y for x, y in zip(q, u)], bodies=bodies,
+        forcelist=weights(bodies, N), loops=list(map(Loop, *points))),
+        CONSTANTS, recursion=True)
+    at = np.tile([0.3, 0.1, 0.7], 2)
+    rates = recursive.rhs(0., [*at, *np.tile([1, 2, 3], 2)])
+    assert rates[6:] == pytest.approx([0, -9.81, 0, 0, -9.81, 0], abs=1e-12)
