@@ -32,6 +32,7 @@ from sphinx.util.nodes import make_refnode
 
 import sympy_constrained
 from sympy_constrained.methods import ConstrainedMethod
+from sympy_constrained.methods.options import options_of
 from sympy_constrained.model.call_signatures import SHAPES
 
 PACKAGE = 'sympy_constrained'
@@ -100,13 +101,9 @@ def read_signature(app, what, name, obj, options, signature, returned):
 
 def call_signatures(cls):
     """Both signatures of a method class; the second one has its name."""
-    own = inspect.signature(cls).parameters.values()
-    result = []
-    for shape in SHAPES.values():
-        parameters = {x.name: x for x in own if x.kind != x.VAR_POSITIONAL}
-        result.append(str(shape.replace(parameters=sorted(
-            {**parameters, **shape.parameters}.values(),
-            key=lambda x: x.kind))))
+    result = [str(shape.replace(parameters=sorted(
+        {**options_of(cls), **shape.parameters}.values(),
+        key=lambda x: x.kind))) for shape in SHAPES.values()]
     return f'\n{cls.__name__}'.join(result)
 
 

@@ -299,7 +299,7 @@ def check_bodies(bodies):
             problems.append(
                 f"Body {k}, {body.name}, was given before, so its mass would "
                 "count twice. Remove the repetition.")
-        if sympify(body.mass).is_extended_negative:
+        if sympify(body.mass, strict=True).is_extended_negative:
             problems.append(
                 f"Body {k}, {body.name}, has the negative mass {body.mass}. "
                 "Correct the sign.")

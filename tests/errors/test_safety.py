@@ -358,19 +358,17 @@ PERMITTED = {
     ('__main__.py', 'run_path'): 'the file that the user asks to run',
     ('numeric/codegen/native.py', 'import_module'):
         'names of our own modules',
-    ('numeric/integrate/dae.py', 'import_module'):
-        'names of known integrators',
     ('numeric/codegen/walk.py', 'import_module'): 'names of known libraries',
     ('interop/jax.py', 'import_module'): 'names of known libraries',
     ('numeric/sweeps/workers.py', 'loads'):
         'what the processes of a sweep have sent',
     ('numeric/sweeps/jobs.py', 'loads'):
         'the job that the process which started this one has packed',
-    ('plotting/wireframes.py', 'lambdify'): 'a chart in parameters of our own',
+    ('scene/wireframes.py', 'lambdify'): 'a chart in parameters of our own',
 }
 #: files in which numbers of the user's pass through a sympify that is not
 #: strict: text among them would be evaluated
-LEFT = {'plotting/wireframes.py'}
+LEFT = {'scene/wireframes.py'}
 RISKY = {'eval', 'exec', 'compile', '__import__', 'import_module', 'run_path',
          'run_module', 'parse_expr', 'lambdify', 'load', 'loads', 'system',
          'popen', 'Popen', 'getoutput', 'autowrap', 'ufuncify', 'parse_latex'}

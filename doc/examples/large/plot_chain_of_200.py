@@ -28,6 +28,8 @@ A heavy uniform chain of length L has small oscillations of the frequencies
 section on the oscillations of a hanging chain). The derivatives of the
 accelerations at rest give the same.
 
+The page has no living view, which would need the ordinary equations.
+
 """
 import matplotlib.pyplot as plt
 import numpy as np
