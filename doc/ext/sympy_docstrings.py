@@ -102,7 +102,7 @@ def read_signature(app, what, name, obj, options, signature, returned):
 def call_signatures(cls):
     """Both signatures of a method class; the second one has its name."""
     result = [str(shape.replace(parameters=sorted(
-        {**options_of(cls), **shape.parameters}.values(),
+        {**shape.parameters, **options_of(cls), **shape.parameters}.values(),
         key=lambda x: x.kind))) for shape in SHAPES.values()]
     return f'\n{cls.__name__}'.join(result)
 
