@@ -22,7 +22,8 @@ pytest.importorskip('llvmlite')
 # Relative to the largest acceleration.
 EQUAL = 1e-11
 # Wheels without an orientation; speeds that move no body.
-REFUSED = {'bicycle', 'bicycle_whole', 'rolling_disc_contact'}
+REFUSED = {'bicycle', 'bicycle_whole', 'rolling_disc_contact',
+           'rolling_disc_dependent'}
 
 
 def difference(ordinary, recursive, t, x):
@@ -62,7 +63,7 @@ def test_ready_models_move_alike(name):
 
 
 @pytest.mark.parametrize('name', sorted(REFUSED))
-def test_models_that_are_no_trees_are_refused(name):
+def test_models_without_a_recursive_form_are_refused(name):
     model = MODELS[name]()
     method = model.form(UdwadiaKalabaMethod)
     with pytest.raises(UnsupportedFeatureError, match='recursion=False'):

@@ -230,3 +230,17 @@ def test_redundant_rows_that_rounding_alone_tells_apart():
     at = np.tile([0.3, 0.1, 0.7], 2)
     rates = recursive.rhs(0., [*at, *np.tile([1, 2, 3], 2)])
     assert rates[6:] == pytest.approx([0, -9.81, 0, 0, -9.81, 0], abs=1e-12)
+
+
+def test_an_acceleration_that_was_set():
+    """The ordinary form obeys it, also where it contradicts the velocity."""
+    N, O = ground()
+    q, u = dynamicsymbols('q u')
+    C = O.locatenew('C', q*N.x)
+    C.set_vel(N, u*N.x)
+    C.set_acc(N, u.diff()*N.x + WEIGHT*N.x)
+    method = UdwadiaKalabaMethod(
+        N, q_ind=[q], u_ind=[u], kd_eqs=[q.diff() - u],
+        bodies=[Particle('P', C, MASS)], forcelist=[])
+    with pytest.raises(UnsupportedFeatureError, match='An acceleration was'):
+        compile_equations(method, CONSTANTS, recursion=True)

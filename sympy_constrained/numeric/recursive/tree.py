@@ -202,6 +202,10 @@ class Tree:
 
     def _read(self, body):
         kinematics, point = self.kinematics, body.masscenter
+        if _compat.acceleration(point, kinematics.frame) is not None or (
+                isinstance(body, RigidBody) and _compat.angular_acceleration(
+                    body.frame, kinematics.frame) is not None):
+            raise refused(f"An acceleration was set for {body.name}.")
         self._place(point)
         mass = read(self.builder, body.mass)
         if not isinstance(body, RigidBody):
