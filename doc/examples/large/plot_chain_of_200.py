@@ -105,6 +105,7 @@ right.plot(run.t, kinetic, label='kinetic')
 right.plot(run.t, 9.81*(heights - heights.min()), label='potential')
 right.plot(run.t, energy - 9.81*heights.min(), label='sum')
 right.set(xlabel='t in s', ylabel='energy in J')
-right.legend()
+right.legend(loc='lower center', bbox_to_anchor=(0.5, 1), ncol=3,
+             frameon=False)
 fig.tight_layout()
 plt.show()
