@@ -145,9 +145,11 @@ def test_functions_that_are_called_have_files_of_numba():
 def test_compilation_is_announced(is_there, monkeypatch, capsys):
     monkeypatch.setattr(Blocks, 'is_compiled', lambda _: is_there)
     compiled, start = damped()
-    simulate(compiled, 1, start, progress=True)
-    assert ('some ten seconds' in capsys.readouterr().err) is not is_there
-    simulate(compiled, 1, start)
+    for progress in None, True:         # also where no bar is drawn
+        simulate(compiled, 1, start, progress=progress)
+        said = 'about half a minute' in capsys.readouterr().err
+        assert said is not is_there
+    simulate(compiled, 1, start, progress=False)
     assert not capsys.readouterr().err
 
 
