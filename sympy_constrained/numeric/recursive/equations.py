@@ -32,8 +32,8 @@ __all__ = ['RecursiveEquations']
 # Rows are combinations of others if their part across these is smaller than
 # the square root of this, relative to the row, in the metric of the masses.
 DEPENDENT = 1e-11
-# The same where they are chosen again, maybe beside the constraints.
-WORN = 1e-6
+# The same at later states, which may be slightly off the constraints.
+DEPENDENT_LATER = 1e-6
 # Rows this short, of the longest, are rounding.
 VANISHED = 1e-13
 # Options of a method that are taken.
@@ -176,7 +176,7 @@ class RecursiveEquations:
         function, cut, fault = self._decided.get(key), DEPENDENT, True
         if function is not None:
             fault, out = function(t, x, values)
-            cut = WORN
+            cut = DEPENDENT_LATER
         if fault:
             function = self._function(t, x, values, cut)
             fault, out = function(t, x, values)
@@ -297,7 +297,7 @@ ptr %out, ptr inttoptr (i64 {data} to ptr), ptr inttoptr (i64 {more} to ptr))
 
 
 def tables_of(model, inputs):
-    """The :class:`.Tables` of a System, a KanesMethod, or one of ours."""
+    """The :class:`.Tables` of a System, a KanesMethod or a method class."""
     options = getattr(model, '_options', {})
     if hasattr(model, '_special') and not hasattr(model, '_is_explicit'):
         raise refused(f"{type(model).__name__} has other equations than "
