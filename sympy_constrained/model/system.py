@@ -114,15 +114,7 @@ class ConstrainedSystem:
     @cached_property
     def constraint_names(self):
         """A label for every row of ``A``."""
-        levels = (('holonomic', self.holonomic_rows),
-                  ('velocity-level', self.velocity_rows),
-                  ('acceleration-level', self.acceleration_rows))
-        names = [f'{level} row {k}' for level, rows in levels
-                 for k in range(len(rows))]
-        for _, rows in self.loops:
-            for k, name in rows.items():
-                names[k] = name
-        return tuple(names)
+        return names_of_rows(vars(self))
 
     @cached_property
     def constants(self):
@@ -208,3 +200,15 @@ def freeze(builder, outputs, q, u):
                'holonomic_jacobian': len(q)}
     return Graph.freeze(builder, {
         name: (rows, columns.get(name, 1)) for name, rows in outputs.items()})
+
+
+def names_of_rows(fields):
+    """A label for every row of ``A``."""
+    names = [f'{text} row {k}' for text, level in (
+        ('holonomic', 'holonomic'), ('velocity-level', 'velocity'),
+        ('acceleration-level', 'acceleration'))
+        for k in range(len(fields[f'{level}_rows']))]
+    for _, rows in fields['loops']:
+        for k, name in rows.items():
+            names[k] = name
+    return tuple(names)

@@ -114,7 +114,7 @@ def compile_equations(model, constants=None, inputs=None, backend='auto',
                                     recursion)
         if found is not None:
             return found
-    if isinstance(model, CompiledEquations):
+    if hasattr(model, 'with_values'):   # compiled, perhaps recursive
         return model.with_values(constants, inputs, backend)
     return CompiledEquations(equations_of(model), constants, inputs, backend)
 

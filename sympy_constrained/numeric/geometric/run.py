@@ -1,16 +1,13 @@
 """A run of fixed steps, from the start to a trajectory."""
 from __future__ import annotations
 
-from contextlib import suppress
-from time import perf_counter
-
 import numpy as np
 
 from ...errors import (
-    ConstrainedDynamicsError, InconsistentConstraintsError,
-    SingularEquationsError, UnsupportedFeatureError)
-from ..integrate.ends import COMPILING, Stop, cause_of
-from ..integrate.interrupt import Interruption, interrupted
+    InconsistentConstraintsError, SingularEquationsError,
+    UnsupportedFeatureError)
+from ..integrate.block_run import BlockRun
+from ..integrate.ends import COMPILING, cause_of
 from ..integrate.rates import TROUBLE
 from ..integrate.records import Records
 from ..linear.rank_changes import CarriedRank
@@ -20,9 +17,6 @@ from .steps import PARTS, Steps
 
 __all__ = ['FixedRun', 'check_arguments']
 
-# Steps in the first block, and in any. A block is twice as long as the last
-# one if that was QUICK, in seconds, else half as long.
-FIRST, LONGEST, QUICK = 64, 4096, 0.1
 # A part of a step that is rounding, and the condition of a singular matrix.
 NOTHING, SINGULAR = 1e-9, 1e12
 NOT_SOLVED = (
@@ -78,11 +72,12 @@ def check_mass(compiled, t, x):
             "integrator.")
 
 
-class FixedRun:
+class FixedRun(BlockRun):
     """One run; ``x`` are the states at the start."""
 
     def __init__(self, compiled, span, x, times, integrator, step, order, *,
                  units, max_steps):
+        super().__init__()
         self.compiled, self.units, self.max_steps = compiled, units, max_steps
         self.origin, self.end, self.times = *span, times
         self.count = max(int(np.ceil(
@@ -99,39 +94,21 @@ class FixedRun:
         self.size = n
         self.records = Records(
             compiled, CarriedRank(compiled, self.origin, x), True)
-        self.interruption, self.raised = Interruption(), None
-        self.found = self.made = self.evaluations = 0
-        self.length = FIRST
+        self.found = 0
 
     @property
     def t(self):
         """The time of the last step."""
-        return self.origin + self.made*self.h
+        return self.end if self.made == self.count else (
+            self.origin + self.made*self.h)
 
-    def integrate(self, progress):
-        """Make the steps; return the trajectory."""
-        with np.errstate(under='ignore'), self.interruption:
-            reason, message = self._ending(progress)
-            self.interruption.hold()
-            progress.close()
-            return self.records.trajectory(
-                reason=reason, message=message, units=self.units,
-                statistics={'steps': self.made, 'step': abs(self.h),
-                            'evaluations': self.evaluations,
-                            'seconds': progress.seconds})
+    def trajectory(self, reason, message, statistics):
+        return self.records.trajectory(
+            reason=reason, message=message, units=self.units,
+            statistics={**statistics, 'step': abs(self.h)})
 
-    def _ending(self, progress):
-        """Make the steps; the reason of their end, and its message."""
-        try:
-            self._make_steps(progress)
-        except Stop as stop:
-            self.record_last()
-            return stop.reason, stop.message
-        except KeyboardInterrupt:
-            return interrupted(self)
-        return Reason.END, Reason.END.value
-
-    def _make_steps(self, progress):
+    def begin(self, progress):
+        """Find what goes before the first step."""
         if self.count > self.max_steps:
             raise self.stopped(
                 Reason.STEPS, f"the run needs {self.count} steps, and "
@@ -145,15 +122,7 @@ class FixedRun:
             self.times[-1] = self.end
         due = (self.times - self.origin)/self.h
         near = np.abs(due - np.rint(due)) < NOTHING
-        due = np.where(near, np.rint(due), due)
-        while self.made < self.count:
-            begun = perf_counter()
-            with self.interruption.deferred():
-                self.block(due, min(self.length, self.count - self.made))
-            self.length = min(2*self.length, LONGEST) if (
-                perf_counter() - begun < QUICK) else max(self.length//2, 1)
-            progress.update(self.t)
-            self.interruption.check()
+        self.due = np.where(near, np.rint(due), due)
 
     def find_carried(self):
         """Set the forces of the start that are carried from step to step.
@@ -169,9 +138,10 @@ class FixedRun:
                 for part in (-1, 1))/4
             self.steps.x[:self.steps.states] = self.last
 
-    def block(self, due, count):
+    def block(self, count):
         """Make some steps, and record the outputs that are due."""
-        begin = self.made
+        begin, due = self.made, self.due
+        count = min(count, self.count - begin)
         ends, evaluations = self.steps.advance(
             self.origin, self.h, begin, count)
         states = np.vstack([self.last, ends])
@@ -228,12 +198,6 @@ class FixedRun:
             self.records.add(t, y, np.zeros(1, dtype=bool),
                              (after - before)[:self.size]/(2*self.h))
 
-    def record_last(self):
-        """Record the last state of a run that ends early."""
+    def add_last(self):
         if self.records.last is not None and self.records.last != self.t:
-            with suppress(ConstrainedDynamicsError, Stop):
-                self.add(np.array([self.t]), self.last[None])
-
-    def stopped(self, reason, text):
-        return Stop(reason, f"Integration stopped at t = {self.t:.6g}: "
-                            f"{text.rstrip('.')}.")
+            self.add(np.array([self.t]), self.last[None])

@@ -16,6 +16,7 @@ from ..manifold.consistent_state import (
 from ..manifold.projection import project
 from ..manifold.stabilization import (
     GAINS, Feedback, is_gains, stabilized, trial_gain)
+from ..compiled import CompiledEquations
 from ..names import Names, array, label, number, sentence
 from ..progress import Progress
 from ..tolerances import CLOSE
@@ -104,6 +105,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     ==========
 
     model : a method, EquationsOfMotion or CompiledEquations
+        Or recursive equations, for which there are explicit methods and the
+        projection, and no events (:doc:`/howto/large`).
     t_span : float or pair of float
         End, or start and end; time may run backwards.
     start : mapping or sequence
@@ -220,17 +223,25 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
                 max_step=max_step, max_steps=max_steps,
                 step=1. if step is None else step)
     units = _checked_units(units, compiled)
-    compiled.check_times(*span)
     x = compiled.names.vector(start, 'start')
-    events = event_functions(events, compiled)
     if initial not in ('check', 'project'):
         raise ValueError(
             f"`initial` is {initial!r}; it must be 'check' or 'project'.")
+    options = {'rtol': rtol, 'atol': atol, 'max_step': max_step}
+    if not isinstance(compiled, CompiledEquations):
+        from ..recursive.motion import prepared
+        run = prepared(compiled, span, x, times, method, stabilization, {
+            'events': events != (), 'dense': dense, 'adjoint': adjoint,
+            'reactions': reactions, 'integrator': integrator},
+            initial, tolerance, units=units, max_steps=max_steps, **options)
+        return _checked_end(run.integrate(Progress(*span, progress)),
+                            run.t, run.raised, throw)
+    compiled.check_times(*span)
+    events = event_functions(events, compiled)
     for text in (compiled.equations.warning,
                  negative_mass(compiled, span[0], x)):
         if text:
             warn(text, stacklevel=2)
-    options = {'rtol': rtol, 'atol': atol, 'max_step': max_step}
     solver = METHODS[method]
     gains = None
     try:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
+from scipy.sparse import csr_array
 from sympy import Derivative, Dummy
 
 from ... import _compat
@@ -80,6 +81,8 @@ class RecursiveEquations:
         Accelerations, then multipliers.
     kinds : int
         Number of kernels.
+    residual_names : tuple of str
+        Labels of :meth:`residuals`.
 
     """
 
@@ -100,6 +103,14 @@ class RecursiveEquations:
             Derivative(x, kinematics.builder.time) for x in self.speeds
         ) + self.multiplier_names
         self.kinds = len(self._tables.kinds)
+        # Rows with residuals of places, then those with residuals of speeds.
+        levels = np.array([row.levels for row in self._tables.rows], int)
+        self._measured = np.flatnonzero(levels > 2), np.flatnonzero(levels > 1)
+        labels = [row.label for row in self._tables.rows]
+        self.residual_names = (
+            *(labels[k] for k in self._measured[0]),
+            *(f"{'rate of ' if levels[k] > 2 else ''}{labels[k]}"
+              for k in self._measured[1]))
         self._numbers = np.array(self._tables.numbers, dtype=float)
         if constants is None and not self.constants:
             constants = {}
@@ -117,8 +128,14 @@ class RecursiveEquations:
                 f'bodies, {len(self.states)} states, '
                 f'{len(self.multiplier_names)} multipliers>')
 
-    def with_values(self, constants):
+    def with_values(self, constants, inputs=None, backend='auto'):
         """The same equations with other values of some constants."""
+        if inputs or backend not in ('auto', 'llvm'):
+            raise ValueError(
+                "`inputs` and `backend` belong to the compilation of "
+                "recursive equations. Give them there.")
+        if not constants:
+            return self
         result = copy(self)
         result._decided = {}
         result.p = read_only(self.constant_names.vector(
@@ -206,6 +223,34 @@ class RecursiveEquations:
         tables, at = self._tables, self._array[sweeps.POTENTIAL]
         return tables.kinetic(work) + (work[at] if at else 0.)
 
+    def residuals(self, t, x, p=None):
+        """Residuals of places, then of speeds, by ``residual_names``."""
+        return self._reactions(t, x, p, np.zeros(
+            len(self.multiplier_names)))[1]
+
+    def constraint_forces(self, t, x, p=None):
+        """Generalized constraint forces ``Q_c`` of ``M*u' = Q + Q_c``."""
+        return self._reactions(t, x, p, self.multipliers(t, x, p))[0]
+
+    def outputs(self, t, x, p=None):
+        """What a trajectory has at one state, by name."""
+        out, use = self._solved(t, x, p)
+        multipliers = self.multipliers(t, x, p)
+        forces, residuals = self._reactions(t, x, p, multipliers)
+        return {'rates': out[:len(x)], 'residuals': residuals,
+                'multipliers': multipliers, 'constraint_forces': forces,
+                'energy': self.energy(t, x, p),
+                'rank': self.motion + len(use)}
+
+    def _reactions(self, t, x, p, lam):
+        forces, gaps = np.empty(self.motion), np.empty((2, len(lam)))
+        if sweeps.reactions(
+                float(t), self.names.vector(x, 'x'), self.parameters(p),
+                self._array, self._numbers, lam, forces, gaps):
+            raise self._failure(t, x, sweeps.SINGULAR)
+        return forces, np.concatenate(
+            [gap[rows] for gap, rows in zip(gaps, self._measured)])
+
     def native_function(self, name='rhs', t=0., x=None, p=None):
         """The :class:`.Recursion` in machine code, of ``(t, x, p)``.
 
@@ -232,9 +277,8 @@ class RecursiveEquations:
 
     def _sweep(self, t, x, p):
         x = self.names.vector(x, 'x')
-        o, m, tables = self.motion, len(self.multiplier_names), self._array
-        work = {'Y': np.zeros((m, o)), 'D': np.empty(o),
-                'gaps': np.empty((2, m)),
+        m, tables = len(self.multiplier_names), self._array
+        work = {'Y': np.empty(tables[sweeps.Y_SIZE]), 'gaps': np.empty((4, m)),
                 'work': np.empty(tables[sweeps.SIZE])}
         fault = sweeps.sweep(float(t), x, p, tables, self._numbers,
                              np.empty(len(x) + m), *work.values())
@@ -245,7 +289,9 @@ class RecursiveEquations:
     def _complement(self, t, x, p):
         """``A M^-1 A^T``."""
         work = self._sweep(t, x, p)
-        return (work['Y']/work['D'])@work['Y'].T
+        D = sweeps.pivots(self._array, work['work'])
+        Y = self._tables.sparse(work['Y'])
+        return ((Y/D)@Y.T).toarray()
 
     def _function(self, t, x, p, cut=DEPENDENT):
         """The :class:`Recursion` with the rows independent at a state."""
@@ -259,6 +305,12 @@ class RecursiveEquations:
             use = sorted((pivots[:rank] - 1).tolist())
         return Recursion(self._tables, use, self._numbers)
 
+    def correction(self, function):
+        """Machine code of corrections of the state, for the rows of a
+        :class:`Recursion`; see :func:`.sweeps.correct`.
+        """
+        return Recursion(self._tables, function.use, self._numbers, True)
+
 
 class Recursion:
     """Machine code of recursive equations, as :class:`.NativeFunction`.
@@ -269,15 +321,16 @@ class Recursion:
 
     signature = SIGNATURE
 
-    def __init__(self, tables, use, numbers):
+    def __init__(self, tables, use, numbers, corrects=False):
         self.tables, self.numbers = tables.array(use), numbers
         self.use = use                  # rows, in order
         self.kernels = tables.kinds     # whose code the tables have
-        self.size = int(self.tables[sweeps.STATES]
-                        + self.tables[sweeps.ROW_COUNT])
+        rows = int(self.tables[sweeps.ROW_COUNT])
+        self.size = int(self.tables[sweeps.STATES]) + (
+            2 + 2*(rows - len(use)) if corrects else rows)
+        made = sweeps.corrector() if corrects else sweeps.solver()
         code, data, more = (
-            sweeps.solver().address, self.tables.ctypes.data,
-            numbers.ctypes.data)
+            made.address, self.tables.ctypes.data, numbers.ctypes.data)
         text = f"""\
 define i32 @scalar(double %t, ptr %x, ptr %p, ptr %r, ptr %out) #0 {{
   %bad = call i32 inttoptr (i64 {code} to ptr)(double %t, ptr %x, ptr %p, \

@@ -39,14 +39,12 @@ from ...graph.builder import CALL, CONST, INPUT
 from ...graph.calculus import operands, rebuilt
 from ...model.kinematics import ZERO
 from ..codegen.native import NativeFunction, arguments_of
+from .sweeps import BIAS, PLACE, RECORD, WRENCH
 
-__all__ = ['ACCUMULATED', 'Kernels', 'RECORD', 'grouped', 'row_kernel']
+__all__ = ['ACCUMULATED', 'Kernels', 'grouped', 'row_kernel']
 
 # Numbers with a greater numerator or denominator are data.
 SMALL = 16
-# Entries of the record of a body: twist, axes, bias, wrench; then forces and
-# shares of its speeds, and what is special to its kind.
-RECORD = 6 + 9 + 6 + 6
 # Entries of an articulated inertia and a wrench.
 ACCUMULATED = 21 + 6
 # A pivot below this part of the inertia of the joint is rounding.
@@ -242,13 +240,15 @@ class Kernels:
         self.source = g = work.g
         R, r = rows(parts.turn), parts.arm
         w, v = parts.motion[:3], parts.motion[3:]
-        E = R
+        E, place = R, r
         if not self.is_root:
-            parent = work.inputs('p', 15)
+            parent = work.inputs('p', BIAS)
             a, b = parent[:3], parent[3:6]
             w = g.added(w, times(g, R, a))
             v = g.added(v, times(g, R, g.added(b, g.cross(a, r))))
-            E = product(g, R, rows(parent[6:]))
+            axes = rows(parent[6:])
+            E = product(g, R, axes)
+            place = g.added(parent[PLACE:], times(g, [*zip(*axes)], r))
         joint, change = parts.motion, parts.change
         bias = (*g.added(change[:3], g.cross(w, joint[:3])),
                 *g.added(change[3:], g.added(
@@ -256,22 +256,22 @@ class Kernels:
         m, J = parts.mass[0], rows(parts.inertia)
         n, f = parts.load[:3], parts.load[3:]
         for k in range(0, len(parts.loads), 9):
-            place, force, torque = (
+            at, force, torque = (
                 parts.loads[k + i:k + i + 3] for i in (0, 3, 6))
             force = times(g, E, force)
             f = g.added(f, force)
             n = g.added(n, g.added(times(g, E, torque),
-                                   g.cross(place, force)))
+                                   g.cross(at, force)))
         spin = g.cross(w, times(g, J, w))
         push = g.scaled(m, g.cross(w, v))
         return work.code([
-            *w, *v, *chain(*E), *bias, *map(g.sub, spin, n),
+            *w, *v, *chain(*E), *place, *bias, *map(g.sub, spin, n),
             *map(g.sub, push, f), *parts.forces, *parts.shares, *self.kept])
 
     def write_fold(self, parts):
         work, parts, record = self.from_record(parts)
         g, inertia = work.g, work.inputs('p', ACCUMULATED)
-        bias, own = record[15:21], record[21:27]
+        bias, own = record[BIAS:WRENCH], record[WRENCH:RECORD]
         A = symmetric(inertia[:6])
         B, C = rows(inertia[6:15]), symmetric(inertia[15:21])
         J, m = rows(parts.inertia), parts.mass[0]
@@ -323,7 +323,7 @@ class Kernels:
 
     def write_accelerate(self, parts):
         work, parts, record = self.from_record(parts)
-        g, a, rates = work.g, record[15:21], []
+        g, a, rates = work.g, record[BIAS:WRENCH], []
         if not self.is_root:
             parent = work.inputs('p', 6)
             R, r = rows(parts.turn), parts.arm
@@ -372,7 +372,7 @@ LATER = {'turn', 'arm', 'columns', 'mass', 'inertia'}
 
 
 def row_kernel(time, kind):
-    """Wrenches of a row of a loop on its two bodies, and its bias.
+    """Wrenches of a row of a loop on its two bodies, its bias and residual.
 
     Kinds 0 to 2 keep two points together along an inertial axis, 3 keeps two
     directions across each other. ``x`` are their places or the directions,
@@ -380,26 +380,28 @@ def row_kernel(time, kind):
     """
     work = Writing(time)
     g, data = work.g, work.inputs('x', 6)
-    bodies = [work.inputs(letter, 15) for letter in 'pr']
+    bodies = [work.inputs(letter, BIAS) for letter in 'pr']
     sides = list(zip(bodies, (data[:3], data[3:])))
-    wrenches, bias = [], 0
+    wrenches, bias, gap = [], 0, 0
     if kind < 3:
         for sign, (body, place) in zip((1, -1), sides):
-            w, v, E = body[:3], body[3:6], rows(body[6:])
+            w, v, E = body[:3], body[3:6], rows(body[6:PLACE])
             f = [sign*row[kind] for row in E]
             wrenches += [*g.cross(place, f), *f]
             bias = g.add(bias, g.dot(f, g.cross(w, g.added(
                 v, g.cross(w, place)))))
-        return work.code([*wrenches, bias])
-    axes = [[*zip(*rows(body[6:]))] for body in bodies]
+            gap = g.sum([gap, sign*body[PLACE + kind], g.dot(f, place)])
+        return work.code([*wrenches, bias, gap])
+    axes = [[*zip(*rows(body[6:PLACE]))] for body in bodies]
     one, two = (times(g, T, x) for T, (_, x) in zip(axes, sides))
     w, z = (times(g, T, body[:3]) for T, body in zip(axes, bodies))
     across = g.cross(one, two)
     for sign, body in zip((1, -1), bodies):
-        wrenches += [*times(g, rows(body[6:]), g.scaled(sign, across)), *ZERO]
+        wrenches += [*times(g, rows(body[6:PLACE]),
+                            g.scaled(sign, across)), *ZERO]
     bias = g.dot(map(g.sub, w, z), g.added(
         g.cross(g.cross(w, one), two), g.cross(one, g.cross(z, two))))
-    return work.code([*wrenches, bias])
+    return work.code([*wrenches, bias, g.dot(one, two)])
 
 
 # -- small matrices ---------------------------------------------------------

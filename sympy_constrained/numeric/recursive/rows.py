@@ -12,6 +12,7 @@ from ...model.build import add_constraints, rows_given
 from ...model.kinematics import ZERO
 from ...model.loads import parse_loads
 from ...model.loops import Loop, perpendicular, single_frame
+from ...model.system import names_of_rows
 from .tree import refused
 
 __all__ = ['Row', 'forces_of', 'loads_of', 'rows_of']
@@ -24,13 +25,20 @@ class Row(NamedTuple):
     """A constraint row: of a loop (kinds 0 to 3), or of any other (4).
 
     ``refs`` are the places of two points in their ``bodies``, or directions
-    there, or ``b`` and entries of ``A`` at the numbers ``speeds``.
+    there, or ``b``, entries of ``A`` at the numbers ``speeds``, and residuals
+    from the highest level.
     """
 
     kind: int
+    label: str
     refs: list
     bodies: tuple = ()
     speeds: tuple | None = None
+
+    @property
+    def levels(self):
+        """The number of its residuals: of accelerations, speeds, places."""
+        return 3 if self.speeds is None else len(self.refs) - len(self.speeds)
 
 
 def loads_of(tree, loads):
@@ -122,27 +130,41 @@ def rows_of(tree, arguments, stabilization=None):
             return [row for loop in loops for row in loop_rows(tree, loop)]
     blocks = {}
     add_constraints(tree.kinematics, blocks, fields, stabilization, 'kane')
-    return [Row(4, [b, *filter(None, row)], speeds=tuple(
-        k for k, x in enumerate(row) if x))
-        for row, [b] in zip(blocks['A'], blocks['b'])]
+    residuals = [[] for _ in blocks['A']]
+    for level in 'velocity', 'holonomic':
+        for found, row in zip(residuals, blocks[level]):
+            found += row
+    return [Row(4, name, [b, *filter(None, row), *found], speeds=tuple(
+        k for k, x in enumerate(row) if x)) for name, row, [b], found in zip(
+            names_of_rows(fields), blocks['A'], blocks['b'], residuals)]
 
 
 def loop_rows(tree, loop):
     """The rows of a loop that do not vanish identically."""
-    (one, place), (other, there) = map(tree.body_of, loop[:2])
+    (one, place), (other, there) = (place_of(tree, x) for x in loop[:2])
     gap = tree.summed(tree.steps(loop.point_a, loop.point_b))
     for k in range(3):
         if abs(gap[k]) > NOTHING:
-            yield Row(k, [*place, *there], (one, other))
+            yield Row(k, f"{loop.label} {'xyz'[k]}",
+                      [*place, *there], (one, other))
     if loop.axis is None:
         return
     axis, other = loop.axis
     (body, _), (last, two) = fixed(tree, axis), fixed(tree, other)
     direction = tree.summed(tree.kinematics.parts(other))
-    for across in perpendicular(axis, single_frame(axis)):
+    for number, across in enumerate(perpendicular(
+            axis, single_frame(axis)), 1):
         if abs(direction @ tree.summed(
                 tree.kinematics.parts(across))) > NOTHING:
-            yield Row(3, [*fixed(tree, across)[1], *two], (body, last))
+            yield Row(3, f'{loop.label} axis {number}',
+                      [*fixed(tree, across)[1], *two], (body, last))
+
+
+def place_of(tree, point):
+    """The body of a point, and its place there or, on the ground, in space."""
+    body, place = tree.body_of(point)
+    return body, place if body >= 0 else tree.kinematics.total(
+        tree.kinematics.frame, tree.steps(point, None))
 
 
 def fixed(tree, vector):

@@ -20,6 +20,10 @@ of the constraints is
 
    A M^{-1} A^T = Y D^{-1} Y^T, \qquad Y^T = L^{-1} A^T.
 
+A state returns to the constraints by the change of the speeds of least kinetic
+energy, :math:`-M^{-1}A^T (A M^{-1}A^T)^{-1}` times the residuals, and by the
+change of the coordinates that such speeds make.
+
 References
 ==========
 
@@ -41,21 +45,28 @@ from numba.extending import intrinsic
 
 from ..codegen.profile import factorize
 
-__all__ = ['CONTRADICTION', 'SINGULAR', 'solver', 'sweep']
+__all__ = ['CONTRADICTION', 'SINGULAR', 'corrector', 'reactions', 'solver',
+           'sweep']
 
 FLAGS = {'fastmath': {'reassoc', 'contract', 'nsz', 'arcp'},
          'error_model': 'numpy', 'cache': True}
 quick = njit(**FLAGS)
 # Entries of a job, a body, a load and a row of the tables, as the class
 # `Tables` writes them.
-JOBS, BODIES, LOADS, ROWS = 5, 12, 3, 8
+JOBS, BODIES, LOADS, ROWS = 5, 12, 3, 10
+# Entries of the record of a body: twist, axes, place, bias, wrench; then
+# forces and shares of its speeds, and what is special to its kind.
+PLACE = 6 + 9
+BIAS = PLACE + 3
+WRENCH = BIAS + 6
+RECORD = WRENCH + 6
 # Pivots below this part of their terms are rounding.
 LEAST = 1e-13
 # Entries of the header.
 (COUNT, SPEEDS, STATES, CONSTANTS, NUMBERS, JOB_COUNT, LOAD_COUNT, ROW_COUNT,
- WIDTH, SIZE, POTENTIAL, LENGTH, AT_JOBS, AT_BODIES, AT_SPEEDS, AT_LOADS,
- AT_ROWS, AT_THROUGH, AT_RATES, AT_USE) = range(20)
-HEADER = 20
+ WIDTH, SIZE, Y_SIZE, POTENTIAL, LENGTH, AT_JOBS, AT_BODIES, AT_SPEEDS,
+ AT_LOADS, AT_ROWS, AT_THROUGH, AT_RATES, AT_USE) = range(21)
+HEADER = 21
 # Faults.
 SINGULAR, CONTRADICTION = 1, 2
 # Rows that are left out fail by more than this part of what they lack, which
@@ -115,9 +126,9 @@ def apply_loads(tables, work):
                 n[i] += turn*work[given + 6 + j]
         for i in range(3):
             j, l = (i + 1) % 3, (i + 2) % 3
-            work[own + 21 + i] -= (
+            work[own + WRENCH + i] -= (
                 n[i] + work[given + j]*f[l] - work[given + l]*f[j])
-            work[own + 24 + i] -= f[i]
+            work[own + WRENCH + 3 + i] -= f[i]
 
 
 @quick
@@ -126,7 +137,7 @@ def spread(tables, work, body, tau):
     own = tau[tables[body + 5]]
     for j in range(tables[body + 9]):
         tau[tables[tables[body + 10] + j]] -= own*work[
-            tables[body + 1] + 28 + j]
+            tables[body + 1] + RECORD + 1 + j]
 
 
 @quick
@@ -147,7 +158,7 @@ def fold(t, tables, work, total):
                 total[27*parent + j] += work[factors + j]
         for j in range(tables[body + 9]):
             work[tables[tables[body + 11] + j]] -= (    # one speed, shared
-                work[record + 27]*work[record + 28 + j])
+                work[record + RECORD]*work[record + RECORD + 1 + j])
     return False
 
 
@@ -171,7 +182,7 @@ def accelerate(t, tables, work, out):
         for j in range(tables[body + 9]):
             place = tables[tables[body + 10] + j]
             out[tables[tables[AT_SPEEDS] + tables[body + 5]]] -= work[
-                record + 28 + j]*out[tables[tables[AT_SPEEDS] + place]]
+                record + RECORD + 1 + j]*out[tables[tables[AT_SPEEDS] + place]]
 
 
 @quick
@@ -182,7 +193,7 @@ def push(t, tables, work, way, force, tau, y):
     joints; used up, they are zero again.
     """
     base, give = work.ctypes.data, np.empty(12)
-    get = np.empty(12)
+    get, place = np.empty(12), 0
     for i in way:
         body = tables[AT_BODIES] + BODIES*i
         parent, k, first = tables[body], tables[body + 4], tables[body + 5]
@@ -197,64 +208,142 @@ def push(t, tables, work, way, force, tau, y):
         spread(tables, work, body, tau)
         for j in range(k):
             tau[first + j] = 0.
-            y[first + j] = get[6 + j]
+            y[place + j] = get[6 + j]
+        place += k
         if parent >= 0:
             for j in range(6):
                 force[parent, j] += get[j]
 
 
+# -- rows ------------------------------------------------------------------
+
 @quick
-def push_rows(t, tables, work, free, Y, gaps):
-    """``Y``, and what the rows lack at the free accelerations, with the sum of
-    the absolute values of its terms.
-    """
-    n, o, base = tables[COUNT], tables[SPEEDS], work.ctypes.data
-    force, tau, given = np.zeros((n, 6)), np.zeros(o), np.empty(13)
-    for row in range(tables[ROW_COUNT]):
-        at = tables[AT_ROWS] + ROWS*row
-        data, one, two = tables[at + 1], tables[at + 2], tables[at + 3]
-        way = tables[tables[at + 6]:tables[at + 6] + tables[at + 7]]
-        if tables[at] == 0:             # b, then entries of A
-            gap = work[data]
-            size = abs(gap)
-            for k in range(two):
-                place = tables[one + k]
-                tau[place] = work[data + 1 + k]
-                term = tau[place]*free[tables[tables[AT_SPEEDS] + place]]
+def read_row(t, tables, work, row, given):
+    """Wrenches of the row of a loop on its bodies, its bias and residual."""
+    at, base = tables[AT_ROWS] + ROWS*row, work.ctypes.data
+    if tables[at]:
+        call(tables[at], t, base + 8*tables[at + 1], base + 8*tables[at + 2],
+             base + 8*tables[at + 3], given.ctypes.data)
+
+
+@quick
+def lack(tables, work, row, given, free):
+    """What a row lacks at accelerations, and the size of its terms."""
+    at = tables[AT_ROWS] + ROWS*row
+    if tables[at] == 0:                 # b, then entries of A
+        data = tables[at + 1]
+        gap = work[data]
+        size = abs(gap)
+        for k in range(tables[at + 3]):
+            term = work[data + 1 + k]*free[
+                tables[tables[AT_SPEEDS] + tables[tables[at + 2] + k]]]
+            gap -= term
+            size += abs(term)
+        return gap, size
+    gap = -given[12]
+    size = abs(gap)
+    for side in range(2):
+        i = tables[at + 4 + side]
+        if i >= 0:
+            rates = tables[tables[AT_BODIES] + BODIES*i + 3]
+            for j in range(6):
+                term = given[6*side + j]*work[rates + j]
                 gap -= term
                 size += abs(term)
-        else:
-            call(tables[at], t, base + 8*data, base + 8*one, base + 8*two,
-                 given.ctypes.data)
-            gap = -given[12]
-            size = abs(gap)
-            for side in range(2):
-                i = tables[at + 4 + side]
-                if i >= 0:
-                    rates = tables[tables[AT_BODIES] + BODIES*i + 3]
-                    for j in range(6):
-                        force[i, j] -= given[6*side + j]
-                        term = given[6*side + j]*work[rates + j]
-                        gap -= term
-                        size += abs(term)
-        gaps[0, row], gaps[1, row] = gap, size
-        push(t, tables, work, way, force, tau, Y[row])
+    return gap, size
 
 
 @quick
-def schur(tables, D, Y, S):
-    """Lower triangle of ``Y D^-1 Y^T``, where rows share bodies."""
+def residuals(tables, work, row, given):
+    """Residuals of a row, of places and speeds; zero where it has none."""
+    at = tables[AT_ROWS] + ROWS*row
+    if tables[at] == 0:
+        last, levels = tables[at + 1] + tables[at + 3], tables[at + 8]
+        return (work[last + 2] if levels > 2 else 0.,
+                work[last + 1] if levels > 1 else 0.)
+    speed = 0.
+    for side in range(2):
+        i = tables[at + 4 + side]
+        if i >= 0:
+            twist = tables[tables[AT_BODIES] + BODIES*i + 1]
+            for j in range(6):
+                speed += given[6*side + j]*work[twist + j]
+    return given[13], speed
+
+
+@quick
+def apply(tables, work, row, given, size, force, tau):
+    """Add the forces of a row: minus wrenches, and those on speeds."""
+    at = tables[AT_ROWS] + ROWS*row
+    if tables[at] == 0:
+        for k in range(tables[at + 3]):
+            tau[tables[tables[at + 2] + k]] += size*work[
+                tables[at + 1] + 1 + k]
+        return
+    for side in range(2):
+        i = tables[at + 4 + side]
+        if i >= 0:
+            for j in range(6):
+                force[i, j] -= size*given[6*side + j]
+
+
+@quick
+def push_rows(t, tables, work, free, Y, gaps):
+    """``Y``, and of each row what it lacks at the free accelerations, the size
+    of its terms, and its residuals.
+    """
+    force, tau = np.zeros((tables[COUNT], 6)), np.zeros(tables[SPEEDS])
+    given = np.empty(14)
+    for row in range(tables[ROW_COUNT]):
+        at = tables[AT_ROWS] + ROWS*row
+        read_row(t, tables, work, row, given)
+        gaps[0, row], gaps[1, row] = lack(tables, work, row, given, free)
+        gaps[2, row], gaps[3, row] = residuals(tables, work, row, given)
+        apply(tables, work, row, given, 1., force, tau)
+        push(t, tables, work, way_of(tables, row), force, tau,
+             Y[tables[at + 9]:])
+
+
+@quick
+def way_of(tables, row):
+    """Bodies from the leaves to the root whose joints a row moves."""
+    at = tables[AT_ROWS] + ROWS*row
+    return tables[tables[at + 6]:tables[at + 6] + tables[at + 7]]
+
+
+@quick
+def pivots(tables, work):
+    """The diagonal of ``D``."""
+    D = np.empty(tables[SPEEDS])
+    for i in range(tables[COUNT]):
+        body = tables[AT_BODIES] + BODIES*i
+        k = tables[body + 4]
+        at = tables[body + 2] + 27 + 6*k
+        for j in range(k):
+            D[tables[body + 5] + j] = work[at + j]
+    return D
+
+
+@quick
+def schur(tables, D, Y, place, begin, S):
+    """The profile of ``Y D^-1 Y^T`` of the rows that have a place."""
     S[:] = 0.
     for i in range(tables[COUNT]):
         body = tables[AT_BODIES] + BODIES*i
         at = tables[AT_THROUGH] + 2*i
-        rows = tables[tables[at]:tables[at] + tables[at + 1]]
-        for k in range(tables[body + 5], tables[body + 5] + tables[body + 4]):
-            h = 1/D[k]
-            for j in range(len(rows)):
-                y = h*Y[rows[j], k]
-                for l in range(j + 1):
-                    S[rows[j], rows[l]] += y*Y[rows[l], k]
+        through = tables[tables[at]:tables[at] + 2*tables[at + 1]]
+        for k in range(tables[body + 4]):
+            h = 1/D[tables[body + 5] + k]
+            for j in range(0, len(through), 2):
+                a = place[through[j]]
+                if a < 0:
+                    continue
+                y = h*Y[through[j + 1] + k]
+                for l in range(0, j + 1, 2):
+                    b = place[through[l]]
+                    if b >= 0:
+                        S[begin[max(a, b)] + min(a, b)] += y*Y[
+                            through[l + 1] + k]
 
 
 solve = njit(**FLAGS)(factorize)
@@ -262,53 +351,70 @@ solve = njit(**FLAGS)(factorize)
 
 @quick
 def multipliers(tables, D, Y, gaps, lam):
-    """Multipliers of the rows in use; returns a fault, or zero."""
-    m, use = tables[ROW_COUNT], tables[AT_USE]
+    """Multipliers of the rows in use; whether these lose rank."""
+    use = tables[AT_USE]
     lam[:] = 0.
     r = tables[use]
-    S = np.empty((m, m))
-    schur(tables, D, Y, S)
+    if not r:
+        return False
     rows, profile = tables[use + 1:use + 1 + r], tables[use + 1 + r:]
-    if r:
-        count, first, begin = (
-            profile[1], profile[2:2 + r], profile[2 + r:2 + 2*r])
-        work = np.empty(count + 3*r)
-        for i in range(r):
-            for j in range(first[i], i + 1):
-                a, b = rows[i], rows[j]
-                work[begin[i] + j] = S[max(a, b), min(a, b)]
-            work[count + i] = gaps[0, rows[i]]
-        solve(work, profile)
-        for i in range(r):
-            if not work[count + r + i] > LEAST*work[count + 2*r + i]:
-                return SINGULAR
-            lam[rows[i]] = work[count + i]
-    return CONTRADICTION if r < m and fails(S, gaps, lam) else 0
-
-
-@quick
-def fails(S, gaps, lam):
-    """Whether any row fails at the multipliers."""
-    allowed = ROUNDING*gaps[1].max()
-    for i in range(len(lam)):
-        lack, size = gaps[0, i], abs(gaps[0, i])
-        for j in range(len(lam)):
-            term = S[max(i, j), min(i, j)]*lam[j]
-            lack -= term
-            size += abs(term)
-        if abs(lack) > LACK*size + allowed:
+    count, begin = profile[1], profile[2 + r:2 + 2*r]
+    place, work = np.full(len(lam), -1), np.empty(count + 3*r)
+    for i in range(r):
+        place[rows[i]] = i
+        work[count + i] = gaps[rows[i]]
+    schur(tables, D, Y, place, begin, work[:count])
+    solve(work, profile)
+    for i in range(r):
+        if not work[count + r + i] > LEAST*work[count + 2*r + i]:
             return True
+        lam[rows[i]] = work[count + i]
     return False
 
 
 @quick
-def sweep(t, x, p, tables, numbers, out, Y, D, gaps, work):
+def add_forces(tables, work, Y, lam, sign):
+    """Add the forces of the rows to the factors of the bodies."""
+    for row in range(len(lam)):
+        if lam[row] != 0.:
+            place = tables[tables[AT_ROWS] + ROWS*row + 9]
+            for i in way_of(tables, row):
+                body = tables[AT_BODIES] + BODIES*i
+                k = tables[body + 4]
+                eta = tables[body + 2] + 27 + 7*k
+                for j in range(k):
+                    work[eta + j] += sign*lam[row]*Y[place + j]
+                place += k
+
+
+@quick
+def contradicts(t, tables, work, lam, gaps, rates):
+    """Whether any row fails at the accelerations."""
+    allowed, given = ROUNDING*gaps[1].max(), np.empty(14)
+    for row in range(len(lam)):
+        read_row(t, tables, work, row, given)
+        gap, size = lack(tables, work, row, given, rates)
+        if abs(gap) > LACK*(size + gaps[1, row]) + allowed:
+            return True
+    return False
+
+
+# -- functions of the state ------------------------------------------------
+
+@quick
+def begin(t, x, p, tables, numbers, work):
+    """The record of the ground, then :func:`go`."""
+    for k in range(BIAS):
+        work[k] = 0.
+    work[6] = work[10] = work[14] = 1.
+    return go(t, x, p, tables, numbers, work)
+
+
+@quick
+def sweep(t, x, p, tables, numbers, out, Y, gaps, work):
     """Rates of coordinates and speeds, then multipliers; returns a fault."""
     n, o, m = tables[COUNT], tables[SPEEDS], tables[ROW_COUNT]
-    for k in range(15):
-        work[k] = 0.
-    work[6] = work[10] = work[14] = 1.  # the ground
-    if go(t, x, p, tables, numbers, work):
+    if begin(t, x, p, tables, numbers, work):
         return SINGULAR
     apply_loads(tables, work)
     if fold(t, tables, work, np.empty(27*n)):
@@ -317,27 +423,14 @@ def sweep(t, x, p, tables, numbers, out, Y, D, gaps, work):
     rates, lam = out[q:q + o], out[q + o:]
     accelerate(t, tables, work, rates)
     if m:
-        for i in range(n):
-            body = tables[AT_BODIES] + BODIES*i
-            k = tables[body + 4]
-            at = tables[body + 2] + 27 + 6*k
-            for j in range(k):
-                D[tables[body + 5] + j] = work[at + j]
         push_rows(t, tables, work, rates, Y, gaps)
-        fault = multipliers(tables, D, Y, gaps, lam)
-        if fault:
-            return fault
-        for row in range(m):
-            if lam[row] != 0.:
-                at = tables[AT_ROWS] + ROWS*row
-                for i in tables[tables[at + 6]:
-                                tables[at + 6] + tables[at + 7]]:
-                    body = tables[AT_BODIES] + BODIES*i
-                    k, first = tables[body + 4], tables[body + 5]
-                    at_eta = tables[body + 2] + 27 + 7*k
-                    for j in range(k):
-                        work[at_eta + j] += lam[row]*Y[row, first + j]
+        if multipliers(tables, pivots(tables, work), Y, gaps[0], lam):
+            return SINGULAR
+        add_forces(tables, work, Y, lam, 1.)
         accelerate(t, tables, work, rates)
+        if tables[tables[AT_USE]] < m and contradicts(
+                t, tables, work, lam, gaps, rates):
+            return CONTRADICTION
     for k in range(q):
         at = tables[AT_RATES] + 2*k
         out[k] = x[tables[at]] if tables[at] >= 0 else work[tables[at + 1]]
@@ -345,6 +438,113 @@ def sweep(t, x, p, tables, numbers, out, Y, D, gaps, work):
     for value in out:
         total += value
     return 0 if total - total == 0. else SINGULAR
+
+
+@quick
+def correct(t, x, p, tables, numbers, out):
+    """Changes of coordinates and speeds towards the constraints, the largest
+    of both, and the residuals of rows that are left out; returns a fault.
+    """
+    n, o, m = tables[COUNT], tables[SPEEDS], tables[ROW_COUNT]
+    q, work = tables[STATES] - o, np.empty(tables[SIZE])
+    Y, gaps, lam = np.empty(tables[Y_SIZE]), np.empty((4, m)), np.empty(m)
+    if begin(t, x, p, tables, numbers, work) or fold(
+            t, tables, work, np.empty(27*n)):
+        return SINGULAR
+    change = np.zeros((2, o))
+    push_rows(t, tables, work, change[0], Y, gaps)
+    D = pivots(tables, work)
+    for i in range(n):                  # neither bias nor forces
+        body = tables[AT_BODIES] + BODIES*i
+        for j in range(6):
+            work[tables[body + 1] + BIAS + j] = 0.
+    for level in range(2):
+        if multipliers(tables, D, Y, gaps[2 + level], lam):
+            return SINGULAR
+        for i in range(n):
+            body = tables[AT_BODIES] + BODIES*i
+            k = tables[body + 4]
+            for j in range(k):
+                work[tables[body + 2] + 27 + 7*k + j] = 0.
+        add_forces(tables, work, Y, lam, -1.)
+        accelerate(t, tables, work, change[level])
+    out[:q] = moved(t, x, p, tables, numbers, change[0], work)
+    out[q:q + o] = change[1]
+    at = q + o
+    out[at:at + 2] = 0.
+    for k in range(q + o):
+        out[at + (k >= q)] = max(out[at + (k >= q)], abs(out[k]))
+    use, at = tables[AT_USE], at + 2
+    used = np.zeros(m, np.bool_)
+    for row in tables[use + 1:use + 1 + tables[use]]:
+        used[row] = True
+    for row in range(m):
+        if not used[row]:
+            out[at], out[at + 1] = abs(gaps[2, row]), abs(gaps[3, row])
+            at += 2
+    total = 0.
+    for value in out:
+        total += value
+    return 0 if total - total == 0. else SINGULAR
+
+
+@quick
+def moved(t, x, p, tables, numbers, speeds, work):
+    """Rates of the coordinates at speeds, less those at rest."""
+    o = tables[SPEEDS]
+    q = tables[STATES] - o
+    at, z, change = tables[AT_RATES], x.copy(), np.zeros(q)
+    others = False
+    for k in range(q):
+        state = tables[at + 2*k]
+        others |= state < 0
+        if state >= q:
+            change[k] = speeds[state - q]
+    for sign in range(2 if others else 0):
+        z[q:] = sign*speeds
+        if begin(t, z, p, tables, numbers, work):
+            change[:] = np.nan
+        for k in range(q):
+            if tables[at + 2*k] < 0:
+                value = work[tables[at + 2*k + 1]]
+                change[k] += value if sign else -value
+    return change
+
+
+@quick
+def reactions(t, x, p, tables, numbers, lam, out, gaps):
+    """Generalized constraint forces by speed, and the residuals of rows."""
+    n, o, m = tables[COUNT], tables[SPEEDS], tables[ROW_COUNT]
+    work, given = np.empty(tables[SIZE]), np.empty(14)
+    force, tau = np.zeros((n, 6)), np.zeros(o)
+    if begin(t, x, p, tables, numbers, work):
+        return SINGULAR
+    for row in range(m):
+        read_row(t, tables, work, row, given)
+        gaps[0, row], gaps[1, row] = residuals(tables, work, row, given)
+        apply(tables, work, row, given, lam[row], force, tau)
+    speeds = tables[AT_SPEEDS]
+    for k in range(o):
+        out[tables[speeds + k]] = tau[k]
+    base, give, get, rigid = work.ctypes.data, np.zeros(12), np.empty(
+        12), np.zeros(48)
+    for i in range(n - 1, -1, -1):
+        body = tables[AT_BODIES] + BODIES*i
+        parent, k = tables[body], tables[body + 4]
+        give[:6] = force[i]
+        rigid[:] = 0.                   # no motion takes forces off
+        rigid[6*k:7*k] = 1.
+        call(tables[body + 8], t, base + 8*tables[body + 1],
+             give.ctypes.data, rigid.ctypes.data, get.ctypes.data)
+        for j in range(k):
+            out[tables[speeds + tables[body + 5] + j]] += get[6 + j]
+        for j in range(tables[body + 9]):
+            out[tables[speeds + tables[tables[body + 10] + j]]] += get[
+                6]*work[tables[body + 1] + RECORD + 1 + j]
+        if parent >= 0:
+            for j in range(6):
+                force[parent, j] += get[j]
+    return 0
 
 
 @lru_cache(maxsize=None)
@@ -356,11 +556,30 @@ def solver():
                        types.CPointer(types.int64), number), cache=True)
     def code(t, x, p, out, tables, numbers):
         header = carray(tables, HEADER)
-        o, states, m = header[SPEEDS], header[STATES], header[ROW_COUNT]
+        states, m = header[STATES], header[ROW_COUNT]
         return sweep(
             t, carray(x, states), carray(p, header[CONSTANTS] - states),
             carray(tables, header[LENGTH]), carray(numbers, header[NUMBERS]),
-            carray(out, states + m), np.empty((m, o)), np.empty(o),
-            np.empty((2, m)), np.empty(header[SIZE]))
+            carray(out, states + m), np.empty(header[Y_SIZE]),
+            np.empty((4, m)), np.empty(header[SIZE]))
+
+    return code
+
+
+@lru_cache(maxsize=None)
+def corrector():
+    """:func:`correct` for addresses, compiled."""
+    number = types.CPointer(types.float64)
+
+    @cfunc(types.int32(types.float64, number, number, number,
+                       types.CPointer(types.int64), number), cache=True)
+    def code(t, x, p, out, tables, numbers):
+        header = carray(tables, HEADER)
+        states, m = header[STATES], header[ROW_COUNT]
+        every = carray(tables, header[LENGTH])
+        return correct(
+            t, carray(x, states), carray(p, header[CONSTANTS] - states),
+            every, carray(numbers, header[NUMBERS]),
+            carray(out, states + 2 + 2*(m - every[header[AT_USE]])))
 
     return code

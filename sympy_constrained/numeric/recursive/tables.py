@@ -4,13 +4,14 @@ from __future__ import annotations
 from itertools import chain
 
 import numpy as np
+from scipy.sparse import csr_array
 from sympy import Symbol
 
 from ...errors import MissingIngredientError
 from ..codegen.profile import Profile
-from .kinds import ACCUMULATED, RECORD, Kernels, Parts, Writing, grouped, \
-    row_kernel
 from . import sweeps
+from .kinds import ACCUMULATED, Kernels, Parts, Writing, grouped, row_kernel
+from .sweeps import BIAS, RECORD
 
 __all__ = ['Tables']
 
@@ -46,7 +47,7 @@ class Tables:
         jobs += [[potential]] if potential else []
         self._find_constants(jobs)
         self.kinds, self._lists, self._jobs = {}, [], [None]*len(jobs)
-        self.size = 15                  # after the ground
+        self.size = BIAS                # after the ground
         self._place_jobs(jobs, parts)
         bodies, speeds = self._bodies()
         later = iter(range(at_rates, len(jobs)))
@@ -70,7 +71,7 @@ class Tables:
             sweeps.JOB_COUNT: len(jobs), sweeps.LOAD_COUNT: len(others),
             sweeps.ROW_COUNT: len(rows), sweeps.WIDTH: max(
                 [1, *(job[1] for job in self._jobs)]),
-            sweeps.SIZE: self.size,
+            sweeps.SIZE: self.size, sweeps.Y_SIZE: self.begins[-1],
             sweeps.POTENTIAL: self._jobs[-1][4] if potential else 0}
 
     # -- data ------------------------------------------------------------
@@ -160,7 +161,7 @@ class Tables:
     def _rows(self, at_rows, speeds):
         """Entries of the constraint rows, and their ways to the root."""
         place = {speed: k for k, speed in enumerate(speeds)}
-        found, self.ways, codes = [], [], {}
+        found, self.ways, codes, self.begins = [], [], {}, [0]
         for k, row in enumerate(self.rows):
             at = self._jobs[at_rows + k][4]
             way = self.way(row)
@@ -177,7 +178,10 @@ class Tables:
             else:
                 entry = [0, at, self._listed(place[j] for j in row.speeds),
                          len(row.speeds), -1, -1]
-            found.append([*entry, self._listed(way), len(way)])
+            found.append([*entry, self._listed(way), len(way), row.levels,
+                          self.begins[-1]])
+            self.begins.append(self.begins[-1] + sum(
+                len(self.tree.bodies[i].columns) for i in way))
         return found
 
     def way(self, row):
@@ -191,12 +195,15 @@ class Tables:
         return sorted(found, reverse=True)
 
     def _through(self, count):
-        """For every body, the rows on whose way it is."""
+        """For every body, the rows on whose way it is, and the places of its
+        speeds in ``Y``.
+        """
         through = [[] for _ in range(count)]
-        for k, way in enumerate(self.ways):
+        for k, (way, place) in enumerate(zip(self.ways, self.begins)):
             for i in way:
-                through[i].append(k)
-        return [(self._listed(rows), len(rows)) for rows in through]
+                through[i] += k, place
+                place += len(self.tree.bodies[i].columns)
+        return [(self._listed(rows), len(rows)//2) for rows in through]
 
     # -- the array -------------------------------------------------------
 
@@ -228,6 +235,16 @@ class Tables:
         ways = [set(self.ways[k]) for k in use]
         return Profile(np.array([[not a.isdisjoint(b) for b in ways]
                                  for a in ways]), len(use))
+
+    def sparse(self, Y):
+        """``Y`` as a sparse matrix with a column for every joint speed."""
+        bodies, first = self.tree.bodies, 0
+        spans = []
+        for body in bodies:
+            spans.append(range(first, first + len(body.columns)))
+            first += len(body.columns)
+        columns = [j for way in self.ways for i in way for j in spans[i]]
+        return csr_array((Y, columns, self.begins), (len(self.ways), first))
 
     def kinetic(self, work):
         """Kinetic energy, from the work of a sweep."""
