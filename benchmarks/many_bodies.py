@@ -22,9 +22,10 @@ from sympy.physics.mechanics import (
 from sympy_constrained import Loop, UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations
 
-SIZES = 8, 16, 64, 256, 1000
-# The ordinary form up to this number of bodies.
-ORDINARY = 32
+SIZES = 8, 16, 64, 256, 512, 1000
+# The ordinary form up to this number of bodies, and Pinocchio, whose data
+# contain arrays of n**3 numbers.
+ORDINARY, PINOCCHIO = 32, 512
 PLACE = symbols('d1:4')
 
 
@@ -151,6 +152,8 @@ def measured(n):
     if n <= ORDINARY:
         line['ordinary'] = 1e6*of_native(compile_equations(
             UdwadiaKalabaMethod(**arguments), values), x)
+    if n > PINOCCHIO:
+        return line
     own = pinocchio_open(1, np.zeros(2))[0]
     peer, known = pinocchio_open(n, x)
     line |= {'aba': 1e6*peer, 'aba alone': 1e6*(peer - own),
