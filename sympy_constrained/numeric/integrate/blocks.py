@@ -18,7 +18,7 @@ from ..manifold.correction import LEVELS, newton_code
 from .dense_output import Interpolant
 from .rodas import Rodas5P
 
-__all__ = ['Blocks', 'Block']
+__all__ = ['Blocks', 'Block', 'is_compiled']
 
 # Steps in the first block, and in any. A block is twice as long as the number
 # of steps that were accepted of the last one.
@@ -68,9 +68,7 @@ class Blocks:
 
     def is_compiled(self):
         """Whether the loop is compiled, here or in numba's files."""
-        function = getattr(self.loop, self.function)
-        return bool(function.overloads) or any(Path(
-            function.stats.cache_path).glob(f'loop.{self.function}-*.nbi'))
+        return is_compiled(getattr(self.loop, self.function))
 
     # -- machine code ----------------------------------------------------
 
@@ -288,3 +286,9 @@ class Blocks:
             run.record_all(t[:due], y[:due])
         if run.times is not None:
             run.next_output += due
+
+
+def is_compiled(function):
+    """Whether a function of the loop is compiled, here or in numba's files."""
+    return bool(function.overloads) or any(Path(
+        function.stats.cache_path).glob(f'loop.{function.__name__}-*.nbi'))

@@ -16,7 +16,6 @@ from ..manifold.consistent_state import (
 from ..manifold.projection import project
 from ..manifold.stabilization import (
     GAINS, Feedback, is_gains, stabilized, trial_gain)
-from ..compiled import CompiledEquations
 from ..names import Names, array, label, number, sentence
 from ..progress import Progress
 from ..tolerances import CLOSE
@@ -214,7 +213,9 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         'method': method != 'DOP853', 'stabilization': (
             stabilization != 'projection'), 'events': events != (),
         'max_step': max_step != np.inf, 'dense': dense, 'adjoint': adjoint})
-    compiled = compiled_with(events, model, constants, inputs)
+    is_recursive = hasattr(model, 'correction')
+    compiled = compiled_with(() if is_recursive else events, model, constants,
+                             inputs)
     compiled.parameters()
     span = time_span(t_span)
     times = output_times(t_eval, span)
@@ -228,7 +229,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         raise ValueError(
             f"`initial` is {initial!r}; it must be 'check' or 'project'.")
     options = {'rtol': rtol, 'atol': atol, 'max_step': max_step}
-    if not isinstance(compiled, CompiledEquations):
+    if is_recursive:
         from ..recursive.motion import prepared
         run = prepared(compiled, span, x, times, method, stabilization, {
             'events': events != (), 'dense': dense, 'adjoint': adjoint,

@@ -6,27 +6,16 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
-from scipy.sparse import csr_array
 from sympy import Derivative, Dummy
 
-from ... import _compat
 from ...errors import (
     InconsistentConstraintsError, MissingIngredientError,
     SingularEquationsError)
-from ...graph import (
-    GraphBuilder, derivative, gradient, read, substitute)
-from ...model.build_kane import set_to_zero, speeds_of
-from ...model.call_signatures import (
-    arguments_of, as_list, check_bodies, check_coordinates)
-from ...model.kinematic_equations import solve_kinematics
-from ...model.potential import potential_of
 from ..codegen.llvm_code import compiled
 from ..codegen.native import SCALAR, SIGNATURE
 from ..names import Names, array, read_only
-from .rows import forces_of, loads_of, rows_of
 from . import sweeps
-from .tables import Tables
-from .tree import LocalKinematics, Tree, refused
+from .reading import tables_of
 
 __all__ = ['RecursiveEquations']
 
@@ -35,10 +24,6 @@ __all__ = ['RecursiveEquations']
 DEPENDENT = 1e-11
 # The same at later states, which may be slightly off the constraints.
 DEPENDENT_LATER = 1e-6
-# Rows this short, of the longest, are rounding.
-VANISHED = 1e-13
-# Options of a method that are taken.
-ALLOWED = 'stabilization', 'potential_energy', 'generalized_forces'
 
 
 class RecursiveEquations:
@@ -195,7 +180,7 @@ class RecursiveEquations:
             fault, out = function(t, x, values)
             cut = DEPENDENT_LATER
         if fault:
-            function = self._function(t, x, values, cut)
+            function = self.function(t, x, values, cut)
             fault, out = function(t, x, values)
             if fault:
                 raise self._failure(t, x, fault)
@@ -267,7 +252,45 @@ class RecursiveEquations:
             raise MissingIngredientError(
                 "The model has constraints. Pass a state `x` on them, where "
                 "the independent rows are chosen.")
-        return self._function(t, x, p)
+        return self.function(t, x, p)
+
+    def function(self, t, x, p=None, cut=DEPENDENT):
+        """The :class:`Recursion` with the rows independent at a state.
+
+        A row is left out if the square of its part across the others,
+        relative to the row, is below ``cut``.
+        """
+        return Recursion(self._tables, self.independent(t, x, p, cut)[0],
+                         self._numbers)
+
+    def independent(self, t, x, p=None, cut=DEPENDENT):
+        """Numbers of the independent rows, and of those among the rows with
+        residuals of places.
+        """
+        if not self.multiplier_names:
+            return [], []
+        S = self._complement(t, x, self.parameters(p))
+        size = np.sqrt(S.diagonal())
+        scale = np.divide(1, size, out=np.zeros_like(size),
+                          where=size > sweeps.VANISHED*size.max())
+        S *= np.outer(scale, scale)
+        every, places = np.arange(len(S)), self._measured[0]
+        use = chosen(S, every, cut)
+        return use, (use if len(places) == len(S) else
+                     chosen(S, places, cut))
+
+    def correction(self, use, places):
+        """Machine code of the correction of a state by independent rows, of
+        speeds and of places. Outputs are changes of the states, then distances
+        from each row at both levels.
+        """
+        return Recursion(self._tables, use, self._numbers, places)
+
+    def unchecked(self, use):
+        """The :class:`Recursion` by independent rows, also at states off the
+        constraints, where redundant rows contradict each other.
+        """
+        return Recursion(self._tables, use, self._numbers, checks=False)
 
     # -- constraints -----------------------------------------------------
 
@@ -293,23 +316,13 @@ class RecursiveEquations:
         Y = self._tables.sparse(work['Y'])
         return ((Y/D)@Y.T).toarray()
 
-    def _function(self, t, x, p, cut=DEPENDENT):
-        """The :class:`Recursion` with the rows independent at a state."""
-        use = []
-        if self.multiplier_names:
-            S = self._complement(t, x, self.parameters(p))
-            size = np.sqrt(S.diagonal())
-            scale = np.divide(1, size, out=np.zeros_like(size),
-                              where=size > VANISHED*size.max())
-            _, pivots, rank, _ = dpstrf(S*np.outer(scale, scale), tol=cut)
-            use = sorted((pivots[:rank] - 1).tolist())
-        return Recursion(self._tables, use, self._numbers)
 
-    def correction(self, function):
-        """Machine code of corrections of the state, for the rows of a
-        :class:`Recursion`; see :func:`.sweeps.correct`.
-        """
-        return Recursion(self._tables, function.use, self._numbers, True)
+def chosen(S, rows, cut):
+    """The independent ones of some rows, by their scaled complement."""
+    if not len(rows):
+        return []
+    _, pivots, rank, _ = dpstrf(S[np.ix_(rows, rows)], tol=cut)
+    return sorted(rows[pivots[:rank] - 1].tolist())
 
 
 class Recursion:
@@ -321,13 +334,14 @@ class Recursion:
 
     signature = SIGNATURE
 
-    def __init__(self, tables, use, numbers, corrects=False):
-        self.tables, self.numbers = tables.array(use), numbers
+    def __init__(self, tables, use, numbers, places=None, checks=True):
+        corrects = places is not None
+        self.tables = tables.array(use, places or (), checks)
+        self.numbers = numbers
         self.use = use                  # rows, in order
         self.kernels = tables.kinds     # whose code the tables have
         rows = int(self.tables[sweeps.ROW_COUNT])
-        self.size = int(self.tables[sweeps.STATES]) + (
-            2 + 2*(rows - len(use)) if corrects else rows)
+        self.size = int(self.tables[sweeps.STATES]) + (1 + corrects)*rows
         made = sweeps.corrector() if corrects else sweeps.solver()
         code, data, more = (
             made.address, self.tables.ctypes.data, numbers.ctypes.data)
@@ -347,79 +361,3 @@ ptr %out, ptr inttoptr (i64 {data} to ptr), ptr inttoptr (i64 {more} to ptr))
         out = np.empty(self.size)
         at = out.ctypes.data
         return self.function(t, x.ctypes.data, p.ctypes.data, at, at), out
-
-
-def tables_of(model, inputs):
-    """The :class:`.Tables` of a System, a KanesMethod or a method class."""
-    options = getattr(model, '_options', {})
-    if hasattr(model, '_special') and not hasattr(model, '_is_explicit'):
-        raise refused(f"{type(model).__name__} has other equations than "
-                      "those of Newton and Euler with ideal constraints; "
-                      "give its System, or make a UdwadiaKalabaMethod.")
-    special = [name for name, found in getattr(
-        model, '_special', {}).items() if found]
-    special += [name for name in options if name not in ALLOWED]
-    if special:
-        raise refused(f"It has {', '.join(special)}.")
-    shape, arguments = arguments_of(model)
-    if shape != 'kane':
-        raise refused("It was made from a Lagrangian.")
-    bodies, loads, auxiliary, dependent = (as_list(
-        arguments.get(name), name) for name in (
-            'bodies', 'forcelist', 'u_auxiliary', 'q_dependent'))
-    check_bodies(bodies)
-    builder = GraphBuilder(_compat.time_symbol())
-    q, u = as_list(arguments['q_ind'], 'q_ind') + dependent, speeds_of(
-        {'u_dependent': None, **arguments})
-    check_coordinates(q, u + auxiliary, builder.time)
-    set_to_zero(builder, auxiliary)
-    rates = rates_of(builder, as_list(arguments['kd_eqs'], 'kd_eqs'), q, u)
-    bind_inputs(builder, inputs or {})
-    kinematics = LocalKinematics(builder, arguments['frame'], q, u, rates)
-    for item in inputs or ():
-        rate = builder.bound[item]
-        for order in 1, 2:
-            if builder.depends_on(rate, *kinematics.u):
-                break                   # then it has an acceleration
-            rate = kinematics.bias(rate)
-            builder.bound[derivative(item, builder.time, order)] = rate
-    tree = Tree(kinematics, bodies)
-    others, forces = loads_of(tree, loads)
-    potential = forces_of(kinematics, potential_of(
-        bodies, options.get('potential_energy'), loads),
-        as_list(options.get('generalized_forces'), 'generalized_forces'),
-        forces)
-    rows = rows_of(tree, arguments, options.get('stabilization'))
-    return Tables(tree, others, forces, rows, potential)
-
-
-def rates_of(builder, equations, q, u):
-    """References of ``q'``, row by row where each row has one of them."""
-    names = [derivative(x, builder.time) for x in q]
-    for x in (*u, *q, *names):
-        builder.input(x, dynamic=True)
-    slots, found = {builder.bound[x]: x for x in names if x not in u}, {}
-    position = {builder.mask([slot]).bit_length(): slot for slot in slots}
-    every = builder.mask(slots)
-    for row in equations:
-        ref = read(builder, row)
-        bits = builder.mask([ref]) & every
-        slot = position.get(bits.bit_length())
-        if slot is None or bits & (bits - 1) or slot in found:
-            return solve_kinematics(builder, equations, q, u)
-        slope, = gradient(builder, ref, [slot])
-        rest, = substitute(builder, [ref], {slot: 0})
-        if builder.mask([slope]) & bits:
-            return solve_kinematics(builder, equations, q, u)
-        found[slot] = builder.div(-rest, slope)
-    if len(found) < len(slots):
-        return solve_kinematics(builder, equations, q, u)
-    return [found.get(builder.bound[x], builder.bound[x]) for x in names]
-
-
-def bind_inputs(builder, inputs):
-    """Let expressions stand for the specified functions of time."""
-    for item, expr in inputs.items():
-        if callable(expr) and not hasattr(expr, 'free_symbols'):
-            raise refused(f"The input {item} is a Python function.")
-        builder.bound[item] = read(builder, expr)

@@ -6,18 +6,31 @@ from scipy.integrate import DOP853, RK23, RK45
 
 from ...errors import ConstraintError, InconsistentConstraintsError
 from ..integrate.block_run import LONGEST, BlockRun
+from ..integrate.blocks import is_compiled
 from ..integrate.ends import COMPILING, SLOW, Pace, cause_of
 from ..integrate.rates import TROUBLE
-from ..manifold.projection import size_of
+from ..manifold.projection import ROUNDING, size_of
 from ..outcome import Reason
 from ..tolerances import CLOSE
 from ..trajectory import Trajectory
+from .equations import DEPENDENT
 
 __all__ = ['RecursiveRun', 'prepared']
 
 METHODS = {method.__name__: method for method in (DOP853, RK45, RK23)}
-# Numbers in the states of a block, and Newton steps of a projection.
-MOST_NUMBERS, NEWTON = 2**22, 20
+# Numbers in the states of a block.
+MOST_NUMBERS = 2**22
+# Newton steps of a projection, how often each is halved, and rows that are
+# named if it fails.
+NEWTON, HALVINGS, MOST_NAMED = 50, 10, 4
+# The largest part of a row across others that is ignored far from the
+# constraints, squared.
+MOST = 0.01
+# A step that cannot be made, because it begins or ends beside a singular
+# configuration, is made from one of the last KEPT states, whose step was LONG,
+# relative to the longest of these. The step is this part of that one, first
+# with projection, then twice without.
+KEPT, LONG, PARTS = 32, 0.3, (0.6, 0.45, 0.35)
 
 
 def prepared(equations, span, x, times, method, stabilization, others,
@@ -49,30 +62,54 @@ def consistent(equations, t, x, tolerance):
     """The state, moved to the constraints; an error if it is too far from
     them. Without a ``tolerance`` it may be anywhere.
     """
-    correct = equations.correction(equations.native_function(t=t, x=x))
-    p, n, last, x = equations.p, len(x), np.inf, x.copy()
-    for k in range(NEWTON):
-        fault, out = correct(t, x, p)
-        far = out[n:].max(initial=0.)/size_of(x)
-        if fault or not np.isfinite(far) or k == 0 and (
-                tolerance is not None and far > tolerance):
-            break
-        if far <= CLOSE or k and far > last/2 and far < np.sqrt(CLOSE):
+    q, m = len(equations.coordinates), len(equations.multiplier_names)
+    if tolerance is None or farthest(equations, t, x) <= tolerance:
+        for moving, rows in (slice(q), slice(m)), (
+                slice(q, None), slice(m, None)):
+            x = moved(equations, t, x, moving, rows)
+        if farthest(equations, t, x) <= ROUNDING:
             return x
-        last = far
-        x += out[:n]
     found = np.abs(equations.residuals(t, x))
-    bad = np.argsort(-found)[:4]
-    rows = tuple(equations.residual_names[k] for k in bad if found[k] > CLOSE)
-    text = ', '.join(f'{equations.residual_names[k]} by {found[k]:.1e}'
-                     for k in bad if found[k] > CLOSE)
+    bad = [k for k in np.argsort(-found)[:MOST_NAMED] if found[k] > CLOSE]
+    names = [equations.residual_names[k] for k in bad]
+    text = ', '.join(f'{name} by {found[k]:.1e}'
+                     for name, k in zip(names, bad))
     raise ConstraintError(
         f"The initial state violates {text}. "
         + ("Pass `initial='project'` to move to a consistent state near it, "
            "or correct it." if tolerance is not None else
            "No consistent state was found near it: try another one, or "
            "correct the constraints."),
-        rows=rows, residuals=found, tolerance=tolerance)
+        rows=tuple(names), residuals=found, tolerance=tolerance)
+
+
+def farthest(equations, t, x, rows=slice(None)):
+    """The largest relative distance of a state from its constraints."""
+    fault, out = equations.correction([], [])(t, x, equations.p)
+    far = out[len(x):][rows].max(initial=0.)/size_of(x)
+    return np.inf if fault or np.isnan(far) else far
+
+
+def moved(equations, t, x, moving, rows):
+    """The state at which rows hold, as far as Newton steps lead to it."""
+    far, last = farthest(equations, t, x, rows), np.inf
+    for _ in range(NEWTON):
+        if far <= CLOSE or far < ROUNDING and far > last/2:
+            break
+        # Off the constraints redundant rows look independent.
+        found = equations.independent(t, x, cut=np.clip(
+            far**2, DEPENDENT, MOST))
+        _, out = equations.correction(*found)(t, x, equations.p)
+        for k in range(HALVINGS):
+            new = x.copy()
+            new[moving] += out[:len(x)][moving]/2**k
+            after = farthest(equations, t, new, rows)
+            if after < far:
+                break
+        else:
+            break
+        last, far, x = far, after, new
+    return x
 
 
 class RecursiveRun(BlockRun):
@@ -90,10 +127,13 @@ class RecursiveRun(BlockRun):
         self.pace = Pace(max_steps, *span)
         self.longest = int(np.clip(MOST_NUMBERS//len(x), 1, LONGEST))
         self.on_set = on_set and bool(equations.multiplier_names)
-        self.outputs, self.due = [], 0
+        self.outputs, self.due, self.rows = [], 0, None
         self.choose_rows()
         solver = method(self.rates, self.t, x, self.end, **self.options)
         self.h, self.f = solver.h_abs, solver.f
+        self.last_states, self.passed = [(self.t, x, self.f)], self.t
+        self.unprojected = self.tries = 0
+        self.leaps = False              # without projection in the next step
 
     def rates(self, t, x):
         return self.equations.rhs(t, x)
@@ -102,22 +142,23 @@ class RecursiveRun(BlockRun):
         """Choose independent rows at the present state; whether they are
         others than before.
         """
-        before = getattr(self, 'function', None)
-        self.function = self.equations.native_function(
-            t=self.t, x=self.x)
-        if before and before.use == self.function.use:
+        rows, self.chosen_at = self.equations.independent(
+            self.t, self.x), self.t
+        if self.rows == rows:
             return False
-        self.correct = self.equations.correction(self.function)
+        self.rows = rows
+        self.function = self.equations.unchecked(rows[0])
+        self.correct = self.equations.correction(*rows)
         n, q = len(self.x), len(self.equations.coordinates)
         self.levels = np.array([q, n - q, 0, 0, 0])
         if self.on_set:
-            self.levels[2:] = 1, 1, self.correct.size - n - 2
+            self.levels[2:4] = len(self.equations.multiplier_names)
         return True
 
     # -- steps -----------------------------------------------------------
 
     def begin(self, progress):
-        if not self.loop.make_steps.overloads:
+        if not is_compiled(self.loop.make_steps):
             progress.say(COMPILING)
         self.add([self.t], [self.x])
         self.due = int(self.times is not None and self.times[0] == self.t)
@@ -125,6 +166,10 @@ class RecursiveRun(BlockRun):
     def block(self, count):
         """Make at most so many steps."""
         n, count = len(self.x), min(count, self.pace.left(self.made))
+        levels = self.levels
+        if self.leaps:                  # see `PARTS`
+            levels, count = np.where([1, 1, 0, 0, 0], levels, 0), 1
+        self.leaps = False
         T, drift = np.empty(count + 1), np.empty(count)
         Y, F = np.empty((2, count + 1, n))
         T[0], Y[0], F[0] = self.t, self.x, self.f
@@ -138,25 +183,56 @@ class RecursiveRun(BlockRun):
             code=code, slopes_code=code, correct_code=correct,
             p=np.full(3, p.ctypes.data, np.uintp), count=0,
             tables=self.loop.packed(()), sizes=np.zeros(5, int),
-            z=np.empty(0), tableau=self.tableau, levels=self.levels,
+            z=np.empty(0), tableau=self.tableau, levels=levels,
             size=max(self.function.size, self.correct.size),
             begins=T[:1].copy(), ends=end, stops=end, h=self.h, T=T, Y=Y,
             F=F, K=np.empty((1, len(self.tableau.c), n)), drift=drift,
             times=times, states=states, **self.options)
         self.evaluations += evaluations
         self.made += steps
+        self.unprojected += steps*(levels is not self.levels)
         self.t, self.x, self.f = float(T[steps]), Y[steps].copy(), F[steps]
         self.h = h or self.h
+        first = max(1, steps - KEPT)
+        self.last_states = [*self.last_states, *zip(
+            T[first:steps + 1].tolist(), Y[first:steps + 1],
+            F[first:steps + 1])][-KEPT:]
         if self.times is None:
             self.add(T[1:steps + 1], Y[1:steps + 1])
         else:
             self.add(times[:due], states[:due])
             self.due += due
-        if reason == self.loop.TROUBLE and not self.choose_rows():
+        if reason == self.loop.TROUBLE and not (
+                self.t != self.chosen_at and self.choose_rows()
+                or self.go_back()):
             raise self.failure()
         slow = self.t != self.end and self.pace.fault(self.made, self.t)
         if slow:
             raise self.stopped(Reason.STEPS, slow + SLOW)
+
+    def go_back(self):
+        """Go back to a state from which another step may be made; whether
+        there is one.
+        """
+        t = np.array([t for t, _, _ in self.last_states])
+        steps = np.abs(np.diff(t))
+        if not len(steps):
+            return False
+        k = np.flatnonzero(steps >= LONG*steps.max())[-1]
+        if self.tries and self.forward*(self.t - self.passed) > 0:
+            self.tries = 0
+        if self.tries == len(PARTS):
+            return False
+        self.h = PARTS[self.tries]*steps[k]
+        self.tries += 1
+        self.leaps = self.tries > 1
+        self.passed = self.t + self.forward*steps[k]
+        del self.last_states[k + 1:]
+        self.t, self.x, self.f = self.last_states[-1]
+        if self.times is None:
+            self.outputs = [part for part in self.outputs if self.forward*(
+                self.t - part['t']) >= 0]
+        return True
 
     def failure(self):
         """The reason of steps that cannot be made."""
@@ -206,5 +282,6 @@ class RecursiveRun(BlockRun):
             multiplier_names=equations.multiplier_names,
             residual_names=equations.residual_names,
             constants=dict(zip(equations.constants, equations.p.tolist())),
-            reason=reason, message=message, statistics=statistics,
+            reason=reason, message=message, statistics={
+                **statistics, 'unprojected': self.unprojected},
             units=self.units)

@@ -26,7 +26,9 @@ class Row(NamedTuple):
 
     ``refs`` are the places of two points in their ``bodies``, or directions
     there, or ``b``, entries of ``A`` at the numbers ``speeds``, and residuals
-    from the highest level.
+    from the highest level. If there are no ``speeds``, since the kinematics
+    alone keep the row, as the norm of a quaternion, then follow the entries of
+    its gradient by the ``coordinates``.
     """
 
     kind: int
@@ -34,11 +36,13 @@ class Row(NamedTuple):
     refs: list
     bodies: tuple = ()
     speeds: tuple | None = None
+    coordinates: tuple = ()
 
     @property
     def levels(self):
         """The number of its residuals: of accelerations, speeds, places."""
-        return 3 if self.speeds is None else len(self.refs) - len(self.speeds)
+        return 3 if self.speeds is None else (
+            len(self.refs) - len(self.speeds) - len(self.coordinates))
 
 
 def loads_of(tree, loads):
@@ -134,9 +138,21 @@ def rows_of(tree, arguments, stabilization=None):
     for level in 'velocity', 'holonomic':
         for found, row in zip(residuals, blocks[level]):
             found += row
-    return [Row(4, name, [b, *filter(None, row), *found], speeds=tuple(
-        k for k, x in enumerate(row) if x)) for name, row, [b], found in zip(
-            names_of_rows(fields), blocks['A'], blocks['b'], residuals)]
+    gradients = [*blocks['holonomic_jacobian'], *[()]*len(blocks['A'])]
+    return [other_row(*parts) for parts in zip(
+        names_of_rows(fields), blocks['A'], blocks['b'], residuals,
+        gradients)]
+
+
+def other_row(name, row, b, residuals, gradient):
+    """A row that is no loop."""
+    speeds = tuple(k for k, x in enumerate(row) if x)
+    coordinates = () if speeds else tuple(
+        k for k, x in enumerate(gradient) if x)
+    return Row(4, name, [
+        *b, *filter(None, row), *residuals,
+        *(gradient[k] for k in coordinates)],
+        speeds=speeds, coordinates=coordinates)
 
 
 def loop_rows(tree, loop):

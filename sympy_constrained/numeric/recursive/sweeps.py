@@ -24,6 +24,9 @@ A state returns to the constraints by the change of the speeds of least kinetic
 energy, :math:`-M^{-1}A^T (A M^{-1}A^T)^{-1}` times the residuals, and by the
 change of the coordinates that such speeds make.
 
+All of it is in one file, because numba's cache does not notice changes of
+other files.
+
 References
 ==========
 
@@ -53,7 +56,7 @@ FLAGS = {'fastmath': {'reassoc', 'contract', 'nsz', 'arcp'},
 quick = njit(**FLAGS)
 # Entries of a job, a body, a load and a row of the tables, as the class
 # `Tables` writes them.
-JOBS, BODIES, LOADS, ROWS = 5, 12, 3, 10
+JOBS, BODIES, LOADS, ROWS = 5, 12, 3, 12
 # Entries of the record of a body: twist, axes, place, bias, wrench; then
 # forces and shares of its speeds, and what is special to its kind.
 PLACE = 6 + 9
@@ -64,11 +67,14 @@ RECORD = WRENCH + 6
 LEAST = 1e-13
 # Entries of the header.
 (COUNT, SPEEDS, STATES, CONSTANTS, NUMBERS, JOB_COUNT, LOAD_COUNT, ROW_COUNT,
- WIDTH, SIZE, Y_SIZE, POTENTIAL, LENGTH, AT_JOBS, AT_BODIES, AT_SPEEDS,
- AT_LOADS, AT_ROWS, AT_THROUGH, AT_RATES, AT_USE) = range(21)
-HEADER = 21
+ WIDTH, SIZE, Y_SIZE, CHECKS, POTENTIAL, LENGTH, AT_JOBS, AT_BODIES,
+ AT_SPEEDS, AT_LOADS, AT_ROWS, AT_THROUGH, AT_RATES, AT_USE,
+ AT_PLACES) = range(23)
+HEADER = 23
 # Faults.
 SINGULAR, CONTRADICTION = 1, 2
+# Rows this short, of the longest, are rounding.
+VANISHED = 1e-13
 # Rows that are left out fail by more than this part of what they lack, which
 # allows for drift, and of the terms of all rows.
 LACK, ROUNDING = 1e-3, 1e-10
@@ -186,14 +192,15 @@ def accelerate(t, tables, work, out):
 
 
 @quick
-def push(t, tables, work, way, force, tau, y):
+def push(t, tables, work, way, force, tau, y, is_rigid):
     """The first sweep for forces alone, over bodies from leaf to root.
 
     ``force`` is minus the wrench on each body, ``tau`` has the forces on
-    joints; used up, they are zero again.
+    joints; used up, they are zero again. If the bodies are rigid, ``y`` are
+    the forces on joints at rest.
     """
     base, give = work.ctypes.data, np.empty(12)
-    get, place = np.empty(12), 0
+    get, place, rigid = np.empty(12), 0, np.empty(48)
     for i in way:
         body = tables[AT_BODIES] + BODIES*i
         parent, k, first = tables[body], tables[body + 4], tables[body + 5]
@@ -202,9 +209,13 @@ def push(t, tables, work, way, force, tau, y):
             force[i, j] = 0.
         for j in range(k):
             give[6 + j] = tau[first + j]
+        factors = base + 8*(tables[body + 2] + 27)
+        if is_rigid:                    # no motion takes forces off
+            rigid[:6*k] = 0.
+            rigid[6*k:7*k] = 1.
+            factors = rigid.ctypes.data
         call(tables[body + 8], t, base + 8*tables[body + 1],
-             give.ctypes.data, base + 8*(tables[body + 2] + 27),
-             get.ctypes.data)
+             give.ctypes.data, factors, get.ctypes.data)
         spread(tables, work, body, tau)
         for j in range(k):
             tau[first + j] = 0.
@@ -301,7 +312,30 @@ def push_rows(t, tables, work, free, Y, gaps):
         gaps[2, row], gaps[3, row] = residuals(tables, work, row, given)
         apply(tables, work, row, given, 1., force, tau)
         push(t, tables, work, way_of(tables, row), force, tau,
-             Y[tables[at + 9]:])
+             Y[tables[at + 9]:], False)
+
+
+@quick
+def distances(t, tables, work, gaps, far):
+    """Residuals divided by the norms of their gradients."""
+    force, tau = np.zeros((tables[COUNT], 6)), np.zeros(tables[SPEEDS])
+    given, row_of_A, norms = np.empty(14), np.empty(
+        tables[SPEEDS]), np.empty(len(far)//2)
+    for row in range(len(norms)):
+        read_row(t, tables, work, row, given)
+        apply(tables, work, row, given, 1., force, tau)
+        way, count = way_of(tables, row), 0
+        push(t, tables, work, way, force, tau, row_of_A, True)
+        for i in way:
+            count += tables[tables[AT_BODIES] + BODIES*i + 4]
+        coordinates, at = gradient(tables, row)
+        norms[row] = np.sqrt((row_of_A[:count]**2).sum() + (
+            work[at:at + len(coordinates)]**2).sum())
+    least = VANISHED*norms.max()
+    for row in range(len(norms)):
+        for level in range(2):
+            far[len(norms)*level + row] = abs(gaps[2 + level, row])/(
+                norms[row] if norms[row] > least else 1.)
 
 
 @quick
@@ -350,9 +384,8 @@ solve = njit(**FLAGS)(factorize)
 
 
 @quick
-def multipliers(tables, D, Y, gaps, lam):
-    """Multipliers of the rows in use; whether these lose rank."""
-    use = tables[AT_USE]
+def multipliers(tables, use, D, Y, gaps, lam):
+    """Multipliers of the rows in a list; whether these lose rank."""
     lam[:] = 0.
     r = tables[use]
     if not r:
@@ -424,11 +457,12 @@ def sweep(t, x, p, tables, numbers, out, Y, gaps, work):
     accelerate(t, tables, work, rates)
     if m:
         push_rows(t, tables, work, rates, Y, gaps)
-        if multipliers(tables, pivots(tables, work), Y, gaps[0], lam):
+        if multipliers(tables, tables[AT_USE], pivots(tables, work), Y,
+                       gaps[0], lam):
             return SINGULAR
         add_forces(tables, work, Y, lam, 1.)
         accelerate(t, tables, work, rates)
-        if tables[tables[AT_USE]] < m and contradicts(
+        if tables[CHECKS] and tables[tables[AT_USE]] < m and contradicts(
                 t, tables, work, lam, gaps, rates):
             return CONTRADICTION
     for k in range(q):
@@ -442,8 +476,8 @@ def sweep(t, x, p, tables, numbers, out, Y, gaps, work):
 
 @quick
 def correct(t, x, p, tables, numbers, out):
-    """Changes of coordinates and speeds towards the constraints, the largest
-    of both, and the residuals of rows that are left out; returns a fault.
+    """Changes of coordinates and speeds towards the constraints, and how far
+    rows are from them at both levels; returns a fault.
     """
     n, o, m = tables[COUNT], tables[SPEEDS], tables[ROW_COUNT]
     q, work = tables[STATES] - o, np.empty(tables[SIZE])
@@ -452,14 +486,17 @@ def correct(t, x, p, tables, numbers, out):
             t, tables, work, np.empty(27*n)):
         return SINGULAR
     change = np.zeros((2, o))
+    far = out[q + o:]
     push_rows(t, tables, work, change[0], Y, gaps)
+    distances(t, tables, work, gaps, far)
     D = pivots(tables, work)
     for i in range(n):                  # neither bias nor forces
         body = tables[AT_BODIES] + BODIES*i
         for j in range(6):
             work[tables[body + 1] + BIAS + j] = 0.
     for level in range(2):
-        if multipliers(tables, D, Y, gaps[2 + level], lam):
+        use = tables[AT_USE if level else AT_PLACES]
+        if multipliers(tables, use, D, Y, gaps[2 + level], lam):
             return SINGULAR
         for i in range(n):
             body = tables[AT_BODIES] + BODIES*i
@@ -468,24 +505,35 @@ def correct(t, x, p, tables, numbers, out):
                 work[tables[body + 2] + 27 + 7*k + j] = 0.
         add_forces(tables, work, Y, lam, -1.)
         accelerate(t, tables, work, change[level])
-    out[:q] = moved(t, x, p, tables, numbers, change[0], work)
+    add_gradients(tables, work, gaps[2], out[:q])
+    out[:q] += moved(t, x, p, tables, numbers, change[0], work)
     out[q:q + o] = change[1]
-    at = q + o
-    out[at:at + 2] = 0.
-    for k in range(q + o):
-        out[at + (k >= q)] = max(out[at + (k >= q)], abs(out[k]))
-    use, at = tables[AT_USE], at + 2
-    used = np.zeros(m, np.bool_)
-    for row in tables[use + 1:use + 1 + tables[use]]:
-        used[row] = True
-    for row in range(m):
-        if not used[row]:
-            out[at], out[at + 1] = abs(gaps[2, row]), abs(gaps[3, row])
-            at += 2
     total = 0.
     for value in out:
         total += value
     return 0 if total - total == 0. else SINGULAR
+
+
+@quick
+def gradient(tables, row):
+    """Coordinates of a row that the kinematics keep, and the place of the
+    entries of its gradient.
+    """
+    at = tables[AT_ROWS] + ROWS*row
+    begin, count = tables[at + 10], tables[at + 11]
+    return tables[begin:begin + count], tables[at + 1] + 3
+
+
+@quick
+def add_gradients(tables, work, gaps, change):
+    """Changes of coordinates for rows that the kinematics keep."""
+    change[:] = 0.
+    for row in range(len(gaps)):
+        coordinates, at = gradient(tables, row)
+        count = len(coordinates)
+        square = (work[at:at + count]**2).sum() if count else 0.
+        for k in range(count):
+            change[coordinates[k]] -= gaps[row]*work[at + k]/square
 
 
 @quick
@@ -526,24 +574,17 @@ def reactions(t, x, p, tables, numbers, lam, out, gaps):
     speeds = tables[AT_SPEEDS]
     for k in range(o):
         out[tables[speeds + k]] = tau[k]
-    base, give, get, rigid = work.ctypes.data, np.zeros(12), np.empty(
-        12), np.zeros(48)
+    tau[:] = 0.
+    joints, at = np.empty(o), 0
+    push(t, tables, work, np.arange(n - 1, -1, -1), force, tau, joints, True)
     for i in range(n - 1, -1, -1):
         body = tables[AT_BODIES] + BODIES*i
-        parent, k = tables[body], tables[body + 4]
-        give[:6] = force[i]
-        rigid[:] = 0.                   # no motion takes forces off
-        rigid[6*k:7*k] = 1.
-        call(tables[body + 8], t, base + 8*tables[body + 1],
-             give.ctypes.data, rigid.ctypes.data, get.ctypes.data)
-        for j in range(k):
-            out[tables[speeds + tables[body + 5] + j]] += get[6 + j]
-        for j in range(tables[body + 9]):
-            out[tables[speeds + tables[tables[body + 10] + j]]] += get[
-                6]*work[tables[body + 1] + RECORD + 1 + j]
-        if parent >= 0:
-            for j in range(6):
-                force[parent, j] += get[j]
+        for j in range(tables[body + 4]):
+            out[tables[speeds + tables[body + 5] + j]] += joints[at + j]
+        for j in range(tables[body + 9]):       # speeds that are shared
+            out[tables[speeds + tables[tables[body + 10] + j]]] += joints[
+                at]*work[tables[body + 1] + RECORD + 1 + j]
+        at += tables[body + 4]
     return 0
 
 
@@ -576,10 +617,9 @@ def corrector():
     def code(t, x, p, out, tables, numbers):
         header = carray(tables, HEADER)
         states, m = header[STATES], header[ROW_COUNT]
-        every = carray(tables, header[LENGTH])
         return correct(
             t, carray(x, states), carray(p, header[CONSTANTS] - states),
-            every, carray(numbers, header[NUMBERS]),
-            carray(out, states + 2 + 2*(m - every[header[AT_USE]])))
+            carray(tables, header[LENGTH]), carray(numbers, header[NUMBERS]),
+            carray(out, states + 2*m))
 
     return code

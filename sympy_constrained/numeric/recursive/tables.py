@@ -178,8 +178,10 @@ class Tables:
             else:
                 entry = [0, at, self._listed(place[j] for j in row.speeds),
                          len(row.speeds), -1, -1]
-            found.append([*entry, self._listed(way), len(way), row.levels,
-                          self.begins[-1]])
+            found.append([
+                *entry, self._listed(way), len(way), row.levels,
+                self.begins[-1], self._listed(row.coordinates),
+                len(row.coordinates)])
             self.begins.append(self.begins[-1] + sum(
                 len(self.tree.bodies[i].columns) for i in way))
         return found
@@ -207,8 +209,12 @@ class Tables:
 
     # -- the array -------------------------------------------------------
 
-    def array(self, use=()):
-        """The tables for the independent rows in ``use``."""
+    def array(self, use=(), places=(), checks=True):
+        """The tables for the independent rows in ``use``, and those at the
+        level of places.
+
+        Whether other rows are consistent with these is checked, or not.
+        """
         where, at = [], sweeps.HEADER + sum(
             len(row) for rows in self._sections.values() for row in rows)
         for entries in self._lists:
@@ -221,11 +227,16 @@ class Tables:
             head[name] = len(head)
             head += [where[x[1]] if isinstance(x, tuple) else x
                      for row in rows for x in row]
-        head[sweeps.AT_USE] = at
-        parts = [head, *self._lists, [len(use)]]
-        if len(use):
-            profile = self.profile(use)
-            parts += [[use[k] for k in profile.order], profile.tables]
+        parts = [head, *self._lists]
+        for name, rows in (sweeps.AT_USE, use), (sweeps.AT_PLACES, places):
+            head[name] = at
+            chosen = [len(rows)]
+            if len(rows):
+                profile = self.profile(rows)
+                chosen += [*(rows[k] for k in profile.order), *profile.tables]
+            parts.append(chosen)
+            at += len(chosen)
+        head[sweeps.CHECKS] = checks
         tables = np.concatenate([np.array(x, np.int64) for x in parts])
         tables[sweeps.LENGTH] = len(tables)
         return tables

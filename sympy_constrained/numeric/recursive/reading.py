@@ -1,0 +1,95 @@
+"""From the arguments of a model to the tables of its recursive equations."""
+from __future__ import annotations
+
+from ... import _compat
+from ...graph import (
+    GraphBuilder, derivative, gradient, read, substitute)
+from ...model.build_kane import set_to_zero, speeds_of
+from ...model.call_signatures import (
+    arguments_of, as_list, check_bodies, check_coordinates)
+from ...model.kinematic_equations import solve_kinematics
+from ...model.potential import potential_of
+from .rows import forces_of, loads_of, rows_of
+from .tables import Tables
+from .tree import LocalKinematics, Tree, refused
+
+__all__ = ['tables_of']
+
+# Options of a method that are taken.
+ALLOWED = 'stabilization', 'potential_energy', 'generalized_forces'
+
+
+def tables_of(model, inputs):
+    """The :class:`.Tables` of a System, a KanesMethod or a method class."""
+    options = getattr(model, '_options', {})
+    if hasattr(model, '_special') and not hasattr(model, '_is_explicit'):
+        raise refused(f"{type(model).__name__} has other equations than "
+                      "those of Newton and Euler with ideal constraints; "
+                      "give its System, or make a UdwadiaKalabaMethod.")
+    special = [name for name, found in getattr(
+        model, '_special', {}).items() if found]
+    special += [name for name in options if name not in ALLOWED]
+    if special:
+        raise refused(f"It has {', '.join(special)}.")
+    shape, arguments = arguments_of(model)
+    if shape != 'kane':
+        raise refused("It was made from a Lagrangian.")
+    bodies, loads, auxiliary, dependent = (as_list(
+        arguments.get(name), name) for name in (
+            'bodies', 'forcelist', 'u_auxiliary', 'q_dependent'))
+    check_bodies(bodies)
+    builder = GraphBuilder(_compat.time_symbol())
+    q, u = as_list(arguments['q_ind'], 'q_ind') + dependent, speeds_of(
+        {'u_dependent': None, **arguments})
+    check_coordinates(q, u + auxiliary, builder.time)
+    set_to_zero(builder, auxiliary)
+    rates = rates_of(builder, as_list(arguments['kd_eqs'], 'kd_eqs'), q, u)
+    bind_inputs(builder, inputs or {})
+    kinematics = LocalKinematics(builder, arguments['frame'], q, u, rates)
+    for item in inputs or ():
+        rate = builder.bound[item]
+        for order in 1, 2:
+            if builder.depends_on(rate, *kinematics.u):
+                break                   # then it has an acceleration
+            rate = kinematics.bias(rate)
+            builder.bound[derivative(item, builder.time, order)] = rate
+    tree = Tree(kinematics, bodies)
+    others, forces = loads_of(tree, loads)
+    potential = forces_of(kinematics, potential_of(
+        bodies, options.get('potential_energy'), loads),
+        as_list(options.get('generalized_forces'), 'generalized_forces'),
+        forces)
+    rows = rows_of(tree, arguments, options.get('stabilization'))
+    return Tables(tree, others, forces, rows, potential)
+
+
+def rates_of(builder, equations, q, u):
+    """References of ``q'``, row by row where each row has one of them."""
+    names = [derivative(x, builder.time) for x in q]
+    for x in (*u, *q, *names):
+        builder.input(x, dynamic=True)
+    slots, found = {builder.bound[x]: x for x in names if x not in u}, {}
+    position = {builder.mask([slot]).bit_length(): slot for slot in slots}
+    every = builder.mask(slots)
+    for row in equations:
+        ref = read(builder, row)
+        bits = builder.mask([ref]) & every
+        slot = position.get(bits.bit_length())
+        if slot is None or bits & (bits - 1) or slot in found:
+            return solve_kinematics(builder, equations, q, u)
+        slope, = gradient(builder, ref, [slot])
+        rest, = substitute(builder, [ref], {slot: 0})
+        if builder.mask([slope]) & bits:
+            return solve_kinematics(builder, equations, q, u)
+        found[slot] = builder.div(-rest, slope)
+    if len(found) < len(slots):
+        return solve_kinematics(builder, equations, q, u)
+    return [found.get(builder.bound[x], builder.bound[x]) for x in names]
+
+
+def bind_inputs(builder, inputs):
+    """Let expressions stand for the specified functions of time."""
+    for item, expr in inputs.items():
+        if callable(expr) and not hasattr(expr, 'free_symbols'):
+            raise refused(f"The input {item} is a Python function.")
+        builder.bound[item] = read(builder, expr)

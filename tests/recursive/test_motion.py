@@ -1,0 +1,175 @@
+"""Motions by the recursive equations against those of the ordinary form."""
+import numpy as np
+import pytest
+from joint_chains import pin_chain
+from scipy.integrate import solve_ivp
+from spatial_mechanisms import (
+    GRAVITY, bricard, cranks, net, stewart_platform)
+from sympy import symbols
+from sympy.physics.mechanics import Point, ReferenceFrame
+
+from sympy_constrained import Loop, UdwadiaKalabaMethod
+from sympy_constrained.errors import ConstraintError, SimulationError
+from sympy_constrained.models import MODELS
+from sympy_constrained.numeric import (
+    Crossing, Reason, compile_equations, simulate)
+
+ARRAYS = ('x', 'rates', 'multipliers', 'constraint_forces', 'energy', 'rank',
+          'residuals')
+GIVEN = {GRAVITY: 9.81}
+
+
+def forms(made, values=GIVEN):
+    """A mechanism in the recursive and in the ordinary form."""
+    method = UdwadiaKalabaMethod(**made.arguments)
+    return (compile_equations(method, values, recursion=True),
+            compile_equations(method, values))
+
+
+def guess(equations, spread):
+    return np.random.default_rng(1).uniform(
+        -spread, spread, len(equations.states))
+
+
+def assert_same_motions(recursive, ordinary, start, end):
+    motion = simulate(recursive, end, start, t_eval=21, initial='project')
+    known = simulate(ordinary, end, motion.x[0], t_eval=21)
+    assert motion.largest_residual < 1e-13
+    assert motion.residual_names == known.residual_names
+    for name in ARRAYS:
+        found, expected = getattr(motion, name), getattr(known, name)
+        assert found.shape == expected.shape
+        far = abs(found - expected).max(initial=0)
+        assert far < 1e-6*(1 + abs(expected).max(initial=0))
+
+
+@pytest.mark.parametrize('made, spread, end', [
+    (bricard, 0.3, 2), (stewart_platform, 0.1, 0.5),
+    (lambda: net(3, 3), 0.1, 0.5)], ids=['bricard', 'stewart', 'net'])
+def test_mechanisms_with_loops(made, spread, end):
+    recursive, ordinary = forms(made())
+    assert_same_motions(recursive, ordinary, guess(recursive, spread), end)
+
+
+@pytest.mark.parametrize('name', [
+    'closed_chain_3d', 'rolling_disc', 'n_four_bar', 'heavy_top_quaternion',
+    'nonminimal_pendulum', 'constant_speed_particle', 'duplicated_rows'])
+def test_ready_models(name):
+    given = MODELS[name]()
+    method = given.form(UdwadiaKalabaMethod)
+    assert_same_motions(
+        compile_equations(method, given.parameters, recursion=True),
+        compile_equations(method, given.parameters), given.start, 0.5)
+
+
+def test_redundant_rows_are_reported_by_the_rank():
+    motion = simulate(forms(bricard())[0], 1, np.zeros(10), t_eval=5)
+    assert (motion.rank == 9).all() and motion.multipliers.shape == (5, 5)
+
+
+@pytest.mark.parametrize('count', [
+    2, 40, pytest.param(1000, marks=pytest.mark.slow)])
+def test_parallel_cranks_turn_as_one_pendulum(count):
+    """The linkage of many four-bars of the IFToMM benchmark, which passes
+    through poses where all bars are in line.
+    """
+    made = cranks(count)
+    equations = compile_equations(made.as_model(), GIVEN, recursion=True)
+    angles = np.where(np.arange(2*count + 1) % 2, np.pi/2, -np.pi/2)
+    motion = simulate(equations, 10, [*angles, *(-angles*2/np.pi)],
+                      t_eval=101)
+    pull, inertia = (count + 1)/2 + count, (count + 1)/3 + count
+    known = solve_ivp(
+        lambda t, x: [x[1], -9.81*np.cos(x[0])*pull/inertia], (0, 10),
+        [np.pi/2, -1], rtol=1e-11, atol=1e-11, t_eval=motion.t).y[0]
+    assert abs(motion.x[:, 0] + known).max() < 1e-4
+    assert np.ptp(motion.x[:, :2*count + 1:2], axis=1).max() < 1e-8
+    assert (motion.rank == 4*count + 1).all()
+    assert motion.largest_residual < 1e-11
+
+
+@pytest.mark.slow
+def test_a_net_of_hundred_bodies():
+    recursive, ordinary = forms(net(10, 10))
+    x = guess(recursive, 0.3)
+    known = ordinary.rhs(0., x)
+    assert len(recursive.multiplier_names) == 3*81
+    assert abs(recursive.rhs(0., x) - known).max() < 1e-10*abs(known).max()
+    motion = simulate(recursive, 0.5, x/6, initial='project', t_eval=11)
+    assert motion.largest_residual < 1e-12
+
+
+def test_steps_are_recorded_backwards_too():
+    arguments, values = pin_chain(4)
+    equations = compile_equations(
+        UdwadiaKalabaMethod(**arguments), values, recursion=True)
+    there = simulate(equations, 1, [0.3]*4 + [0]*4)
+    back = simulate(equations, (1, 0), there.x[-1])
+    assert len(there) == there.statistics['steps'] + 1 and back.t[-1] == 0
+    assert abs(back.x[-1] - there.x[0]).max() < 1e-7
+
+
+def test_bodies_with_potential_energy_keep_their_energy():
+    frame, pin, g = ReferenceFrame('N'), Point('O'), symbols('g')
+    arguments, values = pin_chain(6, ground=(frame, pin))
+    for body in arguments['bodies']:
+        body.potential_energy = body.mass*g*body.masscenter.pos_from(
+            pin).dot(frame.y)
+    del arguments['forcelist']
+    equations = compile_equations(
+        UdwadiaKalabaMethod(**arguments, potential_energy='include'), values,
+        recursion=True)
+    motion = simulate(equations, 1, [0.3]*6 + [0]*6, t_eval=11)
+    assert np.ptp(motion.energy) < 1e-8*abs(motion.energy).max()
+
+
+@pytest.mark.parametrize('options', [
+    {'events': lambda t, x: x[0]}, {'dense': True}, {'adjoint': True},
+    {'method': 'Radau'}, {'stabilization': 'baumgarte'},
+    {'integrator': 'rattle', 'step': 0.1}])
+def test_what_has_no_place_is_refused(options):
+    equations = forms(bricard())[0]
+    with pytest.raises(ValueError, match='recursive equations have no'):
+        simulate(equations, 1, np.zeros(10), **options)
+
+
+def test_crossings_are_refused():
+    equations = forms(bricard())[0]
+    with pytest.raises(ValueError, match='recursive equations have no'):
+        simulate(equations, 1, np.zeros(10), events=Crossing(
+            equations.states[0]))
+
+
+def test_a_start_off_the_constraints():
+    equations = forms(bricard())[0]
+    with pytest.raises(ConstraintError, match="initial='project'") as caught:
+        simulate(equations, 1, guess(equations, 0.3))
+    assert caught.value.rows and len(caught.value.residuals) == 10
+
+
+def test_constraints_that_no_state_satisfies():
+    frame, pin, length = ReferenceFrame('N'), Point('O'), symbols('l')
+    arguments, values = pin_chain(3, ground=(frame, pin))
+    last = arguments['bodies'][-1]
+    end = last.masscenter.locatenew('end', length/2*last.frame.x)
+    held = pin.locatenew('held', 4*length*frame.x)
+    method = UdwadiaKalabaMethod(**arguments, loops=[Loop(end, held)])
+    equations = compile_equations(method, values, recursion=True)
+    with pytest.raises(ConstraintError, match='No consistent state'):
+        simulate(equations, 1, [0.3]*6, initial='project')
+
+
+def test_too_many_steps():
+    equations = forms(bricard())[0]
+    with pytest.raises(SimulationError) as caught:
+        simulate(equations, 1e4, np.zeros(10), max_steps=50)
+    assert caught.value.reason is Reason.STEPS
+    assert len(caught.value.trajectory) > 10
+
+
+def test_other_constants():
+    equations = forms(bricard())[0]
+    still = simulate(equations, 1, np.zeros(10), constants={GRAVITY: 0})
+    assert abs(still.x).max() == 0 and still.constants == {GRAVITY: 0.}
+    with pytest.raises(ValueError, match='compilation'):
+        simulate(equations, 1, np.zeros(10), inputs={symbols('f'): 1})
