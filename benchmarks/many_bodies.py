@@ -1,10 +1,12 @@
-"""Chains of many bars in space: the recursive equations against Pinocchio.
+"""Chains of many bars in space: the recursive equations and other programs.
 
 Bars on pins whose axes are ``z`` and ``y`` by turns, open, or with the end on
 a ball joint. One run times all; a table of microseconds per call, of ratios,
 and of seconds and megabytes from the model to the compiled function. Our calls
-are made in a compiled loop, those of Pinocchio from Python, with the time of
-a model of one body as that of the call itself::
+are made in a compiled loop, those of other programs from Python, of ``aba``
+with the time of a model of one body as that of the call itself. What the
+programs do for a closed chain says :mod:`programs`; Drake and Exudyn solve
+nothing::
 
     python benchmarks/many_bodies.py
     python benchmarks/many_bodies.py 16 64
@@ -15,6 +17,7 @@ import time
 
 import numpy as np
 from native import time_plain
+from programs import PROGRAMS, Chain
 from sympy import ImmutableDenseMatrix, cos, sin, symbols
 from sympy.physics.mechanics import (
     Force, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
@@ -26,7 +29,7 @@ SIZES = 8, 16, 64, 256, 512, 1000
 # The ordinary form up to this number of bodies, and Pinocchio, whose data
 # contain arrays of n**3 numbers.
 ORDINARY, PINOCCHIO = 32, 512
-PLACE = symbols('d1:4')
+PLACE, ANCHOR = symbols('d1:4'), (0.7, 0.1, 0.2)
 
 
 def turn(parent, child, axis, angle, rate):
@@ -129,6 +132,14 @@ def pinocchio_closed(n, x):
         model, data, q, u, tau, rows, more))
 
 
+def others_closed(n, x):
+    """Times of the other programs for the closed chain, by name."""
+    chain = Chain(('zy'*n)[:n], 1/n, 1/n, 1e-3/n**3, 1/12/n**3, ANCHOR, 9.81)
+    return {name: 1e6*processor_time(
+        PROGRAMS[name](chain, x[:n].copy(), x[n:].copy()).evaluate)
+        for name in ('drake', 'exudyn', 'mujoco')}
+
+
 def of_native(equations, x):
     native = equations.native_function('rhs', 0., x)
     return time_plain(native.address, x[None], equations.p, native.size)
@@ -142,7 +153,7 @@ def measured(n):
     equations = compile_equations(Given(arguments), values, recursion=True)
     rates = equations.rhs(0., x)
     seconds = time.process_time() - began
-    ends = {**values, **dict(zip(PLACE, (0.7, 0.1, 0.2)))}
+    ends = {**values, **dict(zip(PLACE, ANCHOR))}
     closed = compile_equations(Given(
         arguments, configuration_constraints=[loop]), ends, recursion=True)
     line = {'n': n, 'seconds': seconds, 'MB': resource.getrusage(
@@ -152,6 +163,7 @@ def measured(n):
     if n <= ORDINARY:
         line['ordinary'] = 1e6*of_native(compile_equations(
             UdwadiaKalabaMethod(**arguments), values), x)
+    line |= others_closed(n, x)
     if n > PINOCCHIO:
         return line
     own = pinocchio_open(1, np.zeros(2))[0]
