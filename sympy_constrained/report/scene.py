@@ -250,12 +250,14 @@ class Scene:
         g, out = found.graph.load(None, tuple(where))
         refs = [ref for name in where for ref, in out[name][:3]]
         known = {equations.t, *equations.states, *equations.constants,
-                 *equations.specifieds, *found.accelerations}
+                 *equations.specifieds, *found.accelerations, *self.numbers,
+                 *self.functions.compiled.inputs.feedback}
         if not refs or not known.issuperset(g.symbols_of(*refs)) or (
                 found.accelerations != tuple(
                     x.diff(equations.t) for x in equations.u)):
             return False
-        self.functions.write_refs('reactions', g, refs, found.accelerations)
+        self.functions.write_refs('reactions', g, refs, found.accelerations,
+                                  self.numbers)
         self.data |= {'forces': 'reactions', 'attack': [
             self.place(self.find.position(x)) for x in where.values()]}
         return True
