@@ -139,7 +139,7 @@ def write_pages(given):
         path = given.save/f'{found.name}.html'
         report(found.form(UdwadiaKalabaMethod), found.start, found.parameters,
                found.inputs, fixed=found.fixed, title=found.title,
-               **found.visual).save(path)
+               speed=min(1, found.t_end or 1), **found.visual).save(path)
         print(f'wrote {path}')
         return True
 

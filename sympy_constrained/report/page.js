@@ -19,6 +19,7 @@ const short = x => !isFinite(x) ? '–' : Math.abs(x) >= 1e4 || (
   x && Math.abs(x) < 1e-3) ? x.toExponential(2) : String(+x.toPrecision(4));
 
 const rounded = (x, size) => Math.abs(x) > 1e-12*Math.abs(size) ? x : 0;
+const isForce = f => !(f*view.size <= 1e-11*Math.abs(motion.energy()));
 const measured = (x, unit) => short(x) + (unit ? ` ${unit}` : '');
 const inUnit = ({math, unit}) => math + (unit ? ` in ${unit}` : '');
 
@@ -55,13 +56,13 @@ function fit() {
     for (let k = 1; k <= 50 && performance.now() - before < 250; k++) {
       motion.advance(t + k*0.05*speed, 100);
       outs.push(view.places());
-      if (DATA.scene.forces && !strongest) strongest = largest(
+      if (DATA.scene.forces && !isForce(strongest)) strongest = largest(
         motion.forces() || []);
     }
   } catch (error) { /* as far as the motion goes */ }
   Object.assign(motion, {t, x, h, steps});
-  $('forces').parentNode.hidden = !strongest;
   view.fit(outs);
+  $('forces').parentNode.hidden = !isForce(strongest);
 }
 
 function reset(newFit = false) {
@@ -119,7 +120,8 @@ function show() {
   if (DATA.work) lines.push(['work', measured(rounded(
     motion.x[DATA.x.length], motion.energy()), energy)]);
   if (DATA.rows) lines.push(['residual', motion.residual.toExponential(1)]);
-  if (DATA.scene.forces && view.showForces && view.strongest) lines.push(
+  if (DATA.scene.forces && view.showForces && isForce(
+    view.strongest)) lines.push(
     ['largest force', measured(view.strongest, force)]);
   if (!DATA.scene.parts.length) lines.push(
     ['no bodies: give points or lines to draw', '']);
