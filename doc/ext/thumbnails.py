@@ -16,13 +16,20 @@ def scrape_panel(block, block_vars, gallery_conf):
     if numbers and not len(paths):
         figure = pyplot.figure(numbers[0])
         figure.canvas.draw()            # places the axes
+        layout = figure.get_layout_engine()
+        figure.set_layout_engine('none')
         axes = next((axes for axes in figure.axes
                      if axes.get_label() == 'thumbnail'), figure.axes[0])
         box = axes.get_tightbbox().transformed(
             figure.dpi_scale_trans.inverted()).padded(0.04)
+        hidden = [other for other in figure.axes
+                  if other is not axes and other.get_visible()]
+        pyplot.setp(hidden, visible=False)
         figure.savefig(
             paths.image_path.replace('_{0:03}', '_panel'), bbox_inches=box,
             dpi=min(WIDTH/box.width, HEIGHT/box.height))
+        pyplot.setp(hidden, visible=True)
+        figure.set_layout_engine(layout)
     return ''
 
 
