@@ -57,7 +57,7 @@ for column, k in enumerate((0, 170, 225)):
     panel = figure.add_subplot(grid[0, 4*column:4*column + 4])
     plot_snapshots(motion, squeezer, times=[motion.t[k]], trails=False,
                    legend=False, ax=panel)
-    panel.set_title(f't = {1e3*motion.t[k]:.2f} ms')
+    panel.set(title=f't = {1e3*motion.t[k]:.2f} ms', xticks=(-0.05, 0))
 
 beta, theta, gamma, phi, delta, Omega, epsilon = squeezer.coordinates
 reference = (15.81077119629904, -15.75637105984298, 0.04082224013073101,
