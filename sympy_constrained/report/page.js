@@ -162,7 +162,8 @@ function chart(canvas, columns) {
     c.moveTo(left, Y(v));
     c.lineTo(w - 6, Y(v));
     c.stroke();
-    c.fillText(short(v), left - 6, Y(v) + 4);
+    c.fillText(short(Math.abs(v) < 1e-3*(high - low) ? 0 : v), left - 6,
+               Y(v) + 4);
   }
   c.fillText(`t = ${measured(end, DATA.units.t)}`, w - 6, h - 3);
   c.textAlign = 'left';
