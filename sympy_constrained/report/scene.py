@@ -122,7 +122,9 @@ class Scene:
     # -- parts -----------------------------------------------------------
 
     def add_body(self, color, body, place, axes, shown):
-        """Links to neighbouring points, the shape of the inertia, a dot."""
+        """Links to neighbouring points, the shape of the inertia, a dot; a
+        block if the body slides without turning.
+        """
         at, moves = self.place(place), self.moves(place, axes)
         rigid = isinstance(body, RigidBody)
         links = [tuple(map(self.find.position, link))
@@ -142,8 +144,11 @@ class Scene:
                      ratios=len(self.refs))
             self.refs += ratios
         if moves:
+            slides = rigid and axes and not (
+                ratios or links or frame in shown or self.moves(axes))
             self.add('dot', at=at, name=body.name, color=color, trail=True,
-                     small=rigid)
+                     small=rigid, **(
+                         {'block': self.place(axes)} if slides else {}))
 
     def inertia_frame(self, body):
         """The frame of a body, or that of its inertia, if it is oriented."""

@@ -68,6 +68,12 @@ function shape(ratios, size, fine) {
     -a[2]*Math.cos(v)], range(0, TURN, fine), range(0, Math.PI, fine/2))};
 }
 
+const cube = a => ({convex: true,
+  points: [-a, a].flatMap(x => [-a, a].flatMap(y => [-a, a].map(
+    z => [x, y, z]))),
+  faces: [[0, 1, 3, 2], [4, 5, 7, 6], [0, 1, 5, 4], [2, 3, 7, 6],
+          [0, 2, 6, 4], [1, 3, 7, 5]].map(corners => ({corners, odd: 1}))});
+
 /* Normal of a face, some corners of which may coincide. */
 function normalOf([a, b, c, d]) {
   const n = cross(add(b, a, -1), add(c, a, -1));
@@ -504,6 +510,12 @@ class View {
           c.stroke();
         }
       }]);
+    }
+    if (part.block !== undefined) {             // behind its pin
+      const behind = [];
+      this.faces(out, {at: part.at, axes: part.block}, cube(
+        1.4*this.width/this.look.scale), color, behind);
+      list.push(...behind.map(([d, paint]) => [d - 0.06*this.size, paint]));
     }
     const radius = part.small ? Math.max(2.2, 0.3*this.width) : Math.max(
       5, 1.15*this.width*p.s/this.look.scale);

@@ -358,6 +358,11 @@ def data_of(page):
         ';\n')[0])
 
 
+def test_pistons_are_blocks():
+    parts = data_of(page_of('slider_crank'))['scene']['parts']
+    assert [part['name'] for part in parts if 'block' in part] == ['piston']
+
+
 def test_a_start_that_was_moved_is_stated():
     page = page_of('cartesian_pendulum', start=[0.9, 0., 0., 0.])
     assert 'Moved onto the constraints' in page.html
