@@ -16,8 +16,8 @@ from sympy_constrained.errors import (
     UnsupportedFeatureError)
 from sympy_constrained.graph import Graph
 from sympy_constrained.numeric import (
-    boundary_value, compile_equations, consistent_state, grid, linearize,
-    matching_multipliers, simulate, sweep)
+    boundary_value, compile_equations, consistent_state, grid, identify,
+    linearize, matching_multipliers, simulate, sweep)
 
 f = Function('f')
 START = {x: 1, y: 0, x.diff(): 0, y.diff(): 0}
@@ -360,6 +360,13 @@ STARTS = (
     Case('a number among the events', lambda: run(events=[3]), TypeError,
          '`events[0]` is no function of (t, x)', 'but a int',
          'Give a function that vanishes at the event'),
+    Case('a truth value as reactions', lambda: run(reactions=True), TypeError,
+         '`reactions` is True', 'Pass the result of',
+         '`method.joint_reactions()`'),
+    Case('values without times to identify from',
+         lambda: identify(COMPILED, {x: [1, 2]}, [m]), TypeError,
+         '`measured` is no `Measurement`', 'nor a list of them',
+         'Pass `Measurement(times, {output: values}, start)`'),
     Case('an input that fails at the start', lambda: simulate(
         PUSHED, 1, START, constants={m: 1, g: 1},
         inputs={z: lambda t, x: [][0]}),
