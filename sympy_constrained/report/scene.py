@@ -25,6 +25,7 @@ from ..model.kinetics import axes_of_body, measure_dyadic
 from ..model.loads import parse_loads
 from ..numeric.codegen.native import with_given
 from ..numeric.names import number
+from ..scene.labels import checked_view
 from ..scene.positions import Positions, system_of
 from ..scene.scene_items import (
     located_bodies, named_lines, named_places, seeds)
@@ -295,8 +296,11 @@ class Scene:
 
     def view(self, view, up):
         """Choose the direction of sight, and which axis is up."""
+        if up is not None and up not in [*AXES, *(f'-{k}' for k in AXES)]:
+            raise ValueError(
+                f"`up` is {up!r}. Pass an axis, such as 'z' or '-z'.")
         found = self.samples()
-        flat = self.flat_axis(found) if view is None else next(
+        flat = self.flat_axis(found) if checked_view(view) is None else next(
             (k for k in range(3) if AXES[k] not in view and view != '3d'),
             None)
         default = 'y' if flat == 2 else 'z'

@@ -18,6 +18,7 @@ from sympy_constrained.graph import Graph
 from sympy_constrained.numeric import (
     boundary_value, compile_equations, consistent_state, grid, identify,
     linearize, matching_multipliers, simulate, sweep)
+from sympy_constrained.report import report
 
 f = Function('f')
 START = {x: 1, y: 0, x.diff(): 0, y.diff(): 0}
@@ -363,6 +364,18 @@ STARTS = (
     Case('a truth value as reactions', lambda: run(reactions=True), TypeError,
          '`reactions` is True', 'Pass the result of',
          '`method.joint_reactions()`'),
+    Case('a page of no speed',
+         lambda: report(PENDULUM, START, VALUES, speed=0), ValueError,
+         '`speed` is 0', 'which is no positive number', 'Give one'),
+    Case('a page with a direction for upwards that is no axis',
+         lambda: report(PENDULUM, START, VALUES, up='w'), ValueError,
+         "`up` is 'w'", 'Pass an axis', "such as 'z' or '-z'"),
+    Case('a page with a view along no axis',
+         lambda: report(PENDULUM, START, VALUES, view='xx'), ValueError,
+         "`view` is 'xx'", "Pass '3d'", 'the axes to the right and upwards'),
+    Case('a number among the points of a page',
+         lambda: report(PENDULUM, START, VALUES, points=[3]), TypeError,
+         '`points` is [3]', 'Pass Points', 'a mapping from names to places'),
     Case('values without times to identify from',
          lambda: identify(COMPILED, {x: [1, 2]}, [m]), TypeError,
          '`measured` is no `Measurement`', 'nor a list of them',
