@@ -19,7 +19,8 @@ const short = x => !isFinite(x) ? '–' : Math.abs(x) >= 1e4 || (
   x && Math.abs(x) < 1e-3) ? x.toExponential(2) : String(+x.toPrecision(4));
 
 const rounded = (x, size) => Math.abs(x) > 1e-12*Math.abs(size) ? x : 0;
-const isForce = f => !(f*view.size <= 1e-11*Math.abs(motion.energy()));
+const isForce = f => f > 0 && !(
+  f*view.size <= 1e-11*Math.abs(motion.energy()));
 const measured = (x, unit) => short(x) + (unit ? ` ${unit}` : '');
 const inUnit = ({math, unit}) => math + (unit ? ` in ${unit}` : '');
 
