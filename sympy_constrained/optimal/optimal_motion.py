@@ -239,6 +239,10 @@ def end_times(t_span):
     """Start, and least and greatest end time."""
     if not np.iterable(t_span) or not any(map(np.iterable, t_span)):
         begin, end = time_span(t_span)
+        if not begin < end:
+            raise ValueError(
+                f"`t_span` ends at {end:g}, which does not follow the start "
+                f"{begin:g}. Give a later time.")
         return begin, end, end
     begin, (low, high) = number(t_span[0]), map(number, t_span[1])
     if not begin < low <= high:

@@ -24,7 +24,7 @@ from ..trajectory import Trajectory
 from .crossing import compiled_with
 from .dae import IDA
 from .events import event_functions
-from .records import assembled
+from .records import assembled, check_reactions
 from .rodas import Rodas5P
 from .stepper import Run
 from .tape import Tape
@@ -174,8 +174,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         :attr:`.Model.units` of a ready model fits every method; objects that
         are no states of it do not matter.
     reactions : JointReactions, optional
-        Of ``joint_reactions()`` of the method, for
-        ``Trajectory.reactions``.
+        Of ``method.joint_reactions()``, for ``Trajectory.reactions``.
     integrator : str, optional
         Make steps of a fixed length that keep the constraints, and energy or
         the symplectic form, without projection: ``'rattle'``,
@@ -213,6 +212,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         'method': method != 'DOP853', 'stabilization': (
             stabilization != 'projection'), 'events': events != (),
         'max_step': max_step != np.inf, 'dense': dense, 'adjoint': adjoint})
+    check_reactions(reactions)
     is_recursive = hasattr(model, 'correction')
     compiled = compiled_with(() if is_recursive else events, model, constants,
                              inputs)
