@@ -31,7 +31,8 @@ from ..manifold.projection import CLOSE, ROUNDING
 from .rodas import Rodas5P
 
 __all__ = ['Code', 'Tableau', 'make_steps', 'make_runs', 'project_all',
-           'go_back', 'interpolant', 'tableau_of', 'FULL', 'END', 'TROUBLE']
+           'go_back', 'solve_each', 'interpolant', 'tableau_of', 'FULL', 'END',
+           'TROUBLE']
 
 # Why the loop returns: all records are full, the end is reached, or the next
 # step is not ordinary.
@@ -410,6 +411,55 @@ def factored(A):
                 for j in range(k + 1, n):
                     A[i, j] -= factor*A[k, j]
     return rows
+
+
+@plain
+def eliminated(B):
+    """Turn the rows ``(A, C)`` into ``(1, A**-1*C)``; whether that exists."""
+    n, width = B.shape
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(B[i, k]) > abs(B[pivot, k]):
+                pivot = i
+        if not abs(B[pivot, k]) > 0:
+            return False
+        for j in range(width - 1, k - 1, -1):
+            B[k, j], B[pivot, j] = B[pivot, j], B[k, j]
+        for j in range(width - 1, k - 1, -1):
+            B[k, j] /= B[k, k]
+        for i in range(n):
+            factor = B[i, k]
+            if i != k and factor != 0:
+                for j in range(k + 1, width):
+                    B[i, j] -= factor*B[k, j]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def solve_each(matrices, rights):
+    """Solutions and reciprocal conditions, 0 where a matrix is singular."""
+    n = rights.shape[1]
+    z, conditions = np.zeros_like(rights), np.zeros(len(rights))
+    B = np.empty((n, 2*n + 1))
+    for k in range(len(rights)):
+        A = matrices[k]
+        for i in range(n):
+            for j in range(n):
+                B[i, j], B[i, n + j] = A[i, j], i == j
+            B[i, 2*n] = rights[k, i]
+        if not eliminated(B):
+            continue
+        sizes = 0., 0.
+        for j in range(n):
+            one = two = 0.
+            for i in range(n):
+                one += abs(A[i, j])
+                two += abs(B[i, n + j])
+            sizes = max(sizes[0], one), max(sizes[1], two)
+            z[k, j] = B[j, 2*n]
+        conditions[k] = 1/(sizes[0]*sizes[1])
+    return z, conditions
 
 
 @plain
