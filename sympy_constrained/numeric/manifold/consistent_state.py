@@ -89,7 +89,7 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
         raise ValueError(f"`fill`: {error}.") from None
     start = names.vector(guess, 'guess', default)
     held = set(names.indices(fixed, 'fixed'))
-    free = [np.array([k for k in index if k not in held], dtype=int)
+    free = [index[~np.isin(index, [*held])] if held else index
             for _, index in compiled.levels]
     result = _from_guess(compiled, t, start, p, free)
     if result.is_within(TOLERANCE):

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import ConstrainedDynamicsError
 from ..compiled import CompiledEquations
 from ..integrate.batch import OPTIONS, Batch
 from ..integrate.simulate import simulate, time_span
@@ -60,8 +59,6 @@ class Job:
                 except KeyboardInterrupt:
                     yield task.index, INTERRUPTED
                     break
-                except Exception:       # `simulate` will raise it
-                    found = {}
                 is_worth_it = 2*len(found) > len(some)
             fields = self._outcome(task, found.pop(task.index, None))
             yield task.index, fields
@@ -74,8 +71,10 @@ class Job:
             return {}
         starts = []
         for task in tasks:
-            with suppress(ConstrainedDynamicsError, ValueError):
+            with suppress(Exception):   # `simulate` will raise it
                 starts.append((task.index, *self._start_of(task)))
+        if not starts:
+            return {}
         index, x, p = zip(*starts)
         batch = Batch(self.compiled, self.t_span, np.array(x), np.array(p),
                       **self.options)
