@@ -111,6 +111,23 @@ def test_outputs_with_constants_for_each_state():
             np.testing.assert_allclose(found[name][k], value, rtol=1e-13)
 
 
+def test_starts_are_projected_together(careful):
+    """One of them is far away, and one linkage cannot be assembled."""
+    compiled, start = ready('four_bar')
+    constants = dict(zip(map(str, compiled.constants), compiled.p))
+    lengths = constants['l1']*np.array([1., 1.01, 0.99, 100., 1.])
+    starts = start + 0.01*np.arange(5)[:, None]*np.cos(np.arange(6))
+    starts[4, :3] += [3., -2., 1.]
+    options = {'t_span': 0.1, 't_eval': 3, 'initial': 'project'}
+    found = sweep(compiled, {'l1': lengths}, starts, **options)
+    assert len(careful) == 0
+    assert [run.index for run in found.failed] == [3]
+    for run, length, begin in zip(found.runs, lengths, starts):
+        if run.success:
+            check_equal(run.trajectory, simulate(
+                compiled, start=begin, constants={'l1': length}, **options))
+
+
 def test_a_defect_of_the_common_loop_is_not_hidden(monkeypatch):
     monkeypatch.setattr(Batch, 'made', lambda *_: 1/0)
     compiled, start = ready('cartesian_pendulum')

@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import ConstrainedDynamicsError
 from ..linear.rank_decision import is_regular
 from ..manifold.consistent_state import (
-    TOLERANCE, check_consistent, mass_spectrum)
+    TOLERANCE, check_consistent, consistent_states, mass_spectrum)
 from ..outcome import Reason
 from ..tolerances import NEGATIVE, OUTGROWN
 from ..trajectory import ARRAYS, OPTIONAL
@@ -37,7 +37,7 @@ STATES, ENTRIES = 8192, 2**21
 
 
 class Batch:
-    """Runs from consistent states ``x`` with constants ``p``, a row for each.
+    """Runs from states ``x`` with constants ``p``, a row for each.
 
     ``trajectories`` contains None for runs that are left to
     :func:`.simulate`.
@@ -61,6 +61,8 @@ class Batch:
                 initial not in ('check', 'project')
                 or compiled.inputs.called or compiled.equations.warning):
             return
+        if initial == 'project':
+            x = consistent_states(compiled, x, self.span[0], p)
         self.run = run = self.usual_run(x)
         if run is None or not Blocks.apply_to(run, method) or (
                 run.rank.solver.kept is not None):

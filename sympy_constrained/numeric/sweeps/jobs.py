@@ -13,8 +13,7 @@ import numpy as np
 
 from ..compiled import CompiledEquations
 from ..integrate.batch import OPTIONS, Batch
-from ..integrate.simulate import simulate, time_span
-from ..manifold.consistent_state import consistent_state
+from ..integrate.simulate import simulate
 from ..outcome import Reason
 from ..trajectory import Trajectory
 
@@ -84,13 +83,8 @@ class Job:
     def _start_of(self, task):
         """State and constants at the start of a run."""
         p = self.compiled.parameters(task.p)
-        if self.start is None and self.options.get('initial') != 'project':
-            return task.start, p
-        compiled = self._equations(task)
-        x = self.start(compiled) if self.start else task.start
-        if self.options.get('initial') == 'project':
-            x = consistent_state(compiled, x, t=time_span(self.t_span)[0])
-        return compiled.names.vector(x, 'start'), p
+        x = self.start(self._equations(task)) if self.start else task.start
+        return self.compiled.names.vector(x, 'start'), p
 
     def _equations(self, task):
         return self.compiled if task.p is None else (
