@@ -19,7 +19,7 @@ __all__ = ['tables_of']
 ALLOWED = 'stabilization', 'potential_energy', 'generalized_forces'
 
 
-def tables_of(model, inputs):
+def tables_of(model, inputs, loops):
     """The :class:`.Tables` of a System, a KanesMethod or a method class."""
     options = getattr(model, '_options', {})
     if hasattr(model, '_special') and not hasattr(model, '_is_explicit'):
@@ -34,6 +34,9 @@ def tables_of(model, inputs):
     shape, arguments = arguments_of(model)
     if shape != 'kane':
         raise refused("It was made from a Lagrangian.")
+    name = 'configuration_constraints'
+    arguments = {**arguments, name: as_list(
+        arguments.get(name), name) + as_list(loops, 'loops')}
     bodies, loads, auxiliary, dependent = (as_list(
         arguments.get(name), name) for name in (
             'bodies', 'forcelist', 'u_auxiliary', 'q_dependent'))
