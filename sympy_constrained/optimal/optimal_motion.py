@@ -14,7 +14,8 @@ from ..interop.exported import Exported, library
 from ..numeric.compiled import (
     CompiledEquations, compile_equations, equations_of)
 from ..numeric.integrate.records import Records
-from ..numeric.integrate.simulate import simulate, time_span
+from ..numeric.integrate.arguments import time_span
+from ..numeric.integrate.simulate import simulate
 from ..numeric.linear.rank_changes import CarriedRank
 from ..numeric.names import Names, label, number
 from ..numeric.table import Table

@@ -17,7 +17,7 @@ from ..model.call_signatures import arguments_of
 from ..model.equations import EquationsOfMotion
 from ..model.units import units_of
 from ..numeric.compiled import CompiledEquations
-from ..numeric.integrate.simulate import check_sizes
+from ..numeric.integrate.arguments import check_sizes
 from ..numeric.manifold.consistent_state import consistent_state
 from ..numeric.names import label
 from ..numeric.tolerances import TYPED

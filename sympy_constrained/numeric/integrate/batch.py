@@ -23,8 +23,8 @@ from .balance import TERMS
 from .blocks import Blocks
 from .records import assembled
 from .rodas import Rodas5P
-from .simulate import (
-    MAX_STEPS, METHODS, check_sizes, output_times, time_span)
+from .arguments import METHODS, check_sizes, output_times, time_span
+from .simulate import MAX_STEPS
 from .stepper import Run
 
 __all__ = ['Batch', 'OPTIONS']

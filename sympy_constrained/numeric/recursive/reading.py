@@ -9,9 +9,10 @@ from ...model.call_signatures import (
     arguments_of, as_list, check_bodies, check_coordinates)
 from ...model.kinematic_equations import solve_kinematics
 from ...model.potential import potential_of
+from .local_kinematics import LocalKinematics, refused
 from .rows import forces_of, loads_of, rows_of
 from .tables import Tables
-from .tree import LocalKinematics, Tree, refused
+from .tree import Tree
 
 __all__ = ['tables_of']
 
