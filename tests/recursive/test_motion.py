@@ -5,8 +5,9 @@ from joint_chains import pin_chain
 from scipy.integrate import solve_ivp
 from spatial_mechanisms import (
     GRAVITY, bricard, cranks, net, stewart_platform)
-from sympy import symbols
-from sympy.physics.mechanics import Point, ReferenceFrame
+from sympy import Matrix, Rational, symbols
+from sympy.physics.mechanics import (
+    Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from sympy_constrained import Loop, UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstraintError, SimulationError
@@ -49,6 +50,54 @@ def assert_same_motions(recursive, ordinary, start, end):
 def test_mechanisms_with_loops(made, spread, end):
     recursive, ordinary = forms(made())
     assert_same_motions(recursive, ordinary, guess(recursive, spread), end)
+
+
+def plane_loop(place, inputs=None, **others):
+    """Four bars in a plane, whose end is held at a place, in both forms."""
+    frame, pin = ReferenceFrame('N'), Point('O')
+    arguments, values = pin_chain(4, absolute=True, ground=(frame, pin))
+    last = arguments['bodies'][-1]
+    end = last.masscenter.locatenew('end', symbols('l')/2*last.frame.x)
+    held = pin.locatenew('held', place*frame.x)
+    method = UdwadiaKalabaMethod(**arguments, loops=[Loop(end, held)],
+                                 **others)
+    return (compile_equations(method, values, inputs, recursion=True),
+            compile_equations(method, values, inputs))
+
+
+def test_an_input_moves_the_ground_point_of_a_loop():
+    s, t = dynamicsymbols('s'), dynamicsymbols._t
+    assert_same_motions(
+        *plane_loop(s, {s: Rational(3, 5) + t**2/10}),
+        [0.9, 1.2, -0.3, -0.6, 0, 0, 0, 0], 1)
+
+
+def test_projections_from_far():
+    recursive, _ = plane_loop(Rational(5, 8))
+    for seed in range(10):
+        x = np.random.default_rng(seed).uniform(-0.5, 0.5, 8)
+        motion = simulate(recursive, 1e-3, x, initial='project')
+        assert abs(motion.x[0]).max() < 10
+
+
+def test_the_norm_of_a_quaternion_may_be_given_several_times():
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    e, w = dynamicsymbols('e:4'), dynamicsymbols('w:3')
+    A = ReferenceFrame('A')
+    A.orient_quaternion(N, e)
+    A.set_ang_vel(N, w[0]*A.x + w[1]*A.y + w[2]*A.z)
+    rates = Matrix([
+        [-e[1], -e[2], -e[3]], [e[0], -e[3], e[2]], [e[3], e[0], -e[1]],
+        [-e[2], e[1], e[0]]])*Matrix(w)/2
+    norm = sum(x**2 for x in e) - 1
+    method = UdwadiaKalabaMethod(
+        N, e, w, [x.diff() - rate for x, rate in zip(e, rates)],
+        bodies=[RigidBody('top', O, A, 1, (inertia(A, 1, 2, 3), O))],
+        forcelist=[], configuration_constraints=[norm, 2*norm, -norm])
+    assert_same_motions(
+        compile_equations(method, recursion=True), compile_equations(method),
+        [0.9, 0.5, -0.2, 0.1, 1, 2, 3], 1)
 
 
 @pytest.mark.parametrize('name', [

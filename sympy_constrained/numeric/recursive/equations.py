@@ -281,8 +281,8 @@ class RecursiveEquations:
 
     def correction(self, use, places):
         """Machine code of the correction of a state by independent rows, of
-        speeds and of places. Outputs are changes of the states, then distances
-        from each row at both levels.
+        speeds and of places. Outputs are changes of the states, distances from
+        each row at both levels, then the norms of the gradients of rows.
         """
         return Recursion(self._tables, use, self._numbers, places)
 
@@ -341,7 +341,7 @@ class Recursion:
         self.use = use                  # rows, in order
         self.kernels = tables.kinds     # whose code the tables have
         rows = int(self.tables[sweeps.ROW_COUNT])
-        self.size = int(self.tables[sweeps.STATES]) + (1 + corrects)*rows
+        self.size = int(self.tables[sweeps.STATES]) + (1 + 2*corrects)*rows
         made = sweeps.corrector() if corrects else sweeps.solver()
         code, data, more = (
             made.address, self.tables.ctypes.data, numbers.ctypes.data)

@@ -85,15 +85,26 @@ def consistent(equations, t, x, tolerance):
 
 def farthest(equations, t, x, rows=slice(None)):
     """The largest relative distance of a state from its constraints."""
+    return gaps(equations, t, x)[0][rows].max(initial=0.)/size_of(x)
+
+
+def gaps(equations, t, x):
+    """Distances of a state from the rows at both levels, infinite where the
+    model has no motion, and the norms of the gradients.
+    """
     fault, out = equations.correction([], [])(t, x, equations.p)
-    far = out[len(x):][rows].max(initial=0.)/size_of(x)
-    return np.inf if fault or np.isnan(far) else far
+    if fault:
+        out[len(x):] = np.inf
+    far, norms = np.split(out[len(x):], [2*len(equations.multiplier_names)])
+    return far, np.tile(norms, 2)
 
 
 def moved(equations, t, x, moving, rows):
     """The state at which rows hold, as far as Newton steps lead to it."""
-    far, last = farthest(equations, t, x, rows), np.inf
+    last = np.inf
     for _ in range(NEWTON):
+        distances, norms = gaps(equations, t, x)
+        far = distances[rows].max(initial=0.)/size_of(x)
         if far <= CLOSE or far < ROUNDING and far > last/2:
             break
         # Off the constraints redundant rows look independent.
@@ -103,12 +114,13 @@ def moved(equations, t, x, moving, rows):
         for k in range(HALVINGS):
             new = x.copy()
             new[moving] += out[:len(x)][moving]/2**k
-            after = farthest(equations, t, new, rows)
-            if after < far:
+            others, sizes = gaps(equations, t, new)
+            if np.linalg.norm((others*sizes/norms)[rows]) < np.linalg.norm(
+                    distances[rows]):
                 break
         else:
             break
-        last, far, x = far, after, new
+        last, x = far, new
     return x
 
 
