@@ -1,11 +1,13 @@
 """Motions by the recursive equations against those of the ordinary form."""
+import gc
+
 import numpy as np
 import pytest
 from joint_chains import pin_chain
 from scipy.integrate import solve_ivp
 from spatial_mechanisms import (
     GRAVITY, bricard, cranks, net, stewart_platform)
-from sympy import Matrix, Rational, symbols
+from sympy import Matrix, Piecewise, Rational, symbols
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
@@ -14,6 +16,8 @@ from sympy_constrained.errors import ConstraintError, SimulationError
 from sympy_constrained.models import MODELS
 from sympy_constrained.numeric import (
     Crossing, Reason, compile_equations, simulate)
+from sympy_constrained.numeric.integrate.ends import Pace
+from sympy_constrained.numeric.recursive.equations import Recursion
 
 ARRAYS = ('x', 'rates', 'multipliers', 'constraint_forces', 'energy', 'rank',
           'residuals')
@@ -135,6 +139,46 @@ def test_parallel_cranks_turn_as_one_pendulum(count):
     assert np.ptp(motion.x[:, :2*count + 1:2], axis=1).max() < 1e-8
     assert (motion.rank == 4*count + 1).all()
     assert motion.largest_residual < 1e-11
+
+
+def test_a_start_in_line_is_singular():
+    equations = compile_equations(cranks(1).as_model(), GIVEN, recursion=True)
+    with pytest.raises(SimulationError, match='rank 1 here and 2') as caught:
+        simulate(equations, 1, [0, 0, 0, 0, 0, 0])
+    assert caught.value.reason is Reason.SINGULAR
+
+
+@pytest.mark.parametrize('times', [None, [1.], [0.1, 0.2, 1.]])
+def test_a_row_without_residuals_begins_to_act(times):
+    """No projection shows it, and no output lies where it acts."""
+    u1, u2 = dynamicsymbols('u1:3')
+    t = dynamicsymbols._t
+    arguments, values = pin_chain(3)
+    window = Piecewise((0, t < 0.3), ((t - 0.3)**2*(0.6 - t)**2, t < 0.6),
+                       (0, True))
+    equations = compile_equations(UdwadiaKalabaMethod(
+        **arguments, acceleration_constraints=[
+            u1.diff() - u2.diff(), u1.diff() - u2.diff() - 1e3*window]),
+        values, recursion=True)
+    motion = simulate(equations, 1, [0.3]*6, t_eval=times, throw=False)
+    assert motion.reason is Reason.CONTRADICTION
+    assert 0.2 < motion.t[-1] < 0.32
+    assert 'begins to act' in motion.message
+
+
+def test_codes_of_many_constants_are_forgotten():
+    equations = forms(bricard())[0]
+    for weight in range(100):
+        equations.rhs(0, np.zeros(10), [weight])
+        simulate(equations, 1e-3, np.zeros(10), constants={GRAVITY: weight})
+    gc.collect()
+    assert sum(isinstance(x, Recursion) and x.owner is equations._tables
+               for x in gc.get_objects()) < 50
+
+
+def test_a_step_that_fails_when_the_pace_is_due():
+    pace = Pace(1e7, 0., 1.)
+    assert pace.fault(10_000, 0.5) is None is pace.fault(10_000, 0.5)
 
 
 @pytest.mark.slow

@@ -32,6 +32,10 @@ MOST = 0.01
 # with projection, then twice without.
 KEPT, LONG, PARTS = 32, 0.3, (0.6, 0.45, 0.35)
 
+ACTS = ("a constraint row that was redundant begins to act at t = {:.6g}, or "
+        "contradicts the others. Correct it, or pass the model itself, whose "
+        "ordinary form follows a change of the rank")
+
 
 def prepared(equations, span, x, times, method, stabilization, others,
              initial, tolerance, **options):
@@ -159,7 +163,10 @@ class RecursiveRun(BlockRun):
         if self.rows == rows:
             return False
         self.rows = rows
-        self.function = self.equations.unchecked(rows[0])
+        self.function = self.equations.by_rows(rows[0], checks=False)
+        self.checked = self.equations.by_rows(rows[0])
+        self.left_out = set(range(len(
+            self.equations.multiplier_names))).difference(rows[0])
         self.correct = self.equations.correction(*rows)
         n, q = len(self.x), len(self.equations.coordinates)
         self.levels = np.array([q, n - q, 0, 0, 0])
@@ -177,11 +184,52 @@ class RecursiveRun(BlockRun):
 
     def block(self, count):
         """Make at most so many steps."""
-        n, count = len(self.x), min(count, self.pace.left(self.made))
-        levels = self.levels
+        levels, count = self.levels, min(count, self.pace.left(self.made))
         if self.leaps:                  # see `PARTS`
-            levels, count = np.where([1, 1, 0, 0, 0], levels, 0), 1
+            levels, count = self.without_projection, 1
         self.leaps = False
+        reason, T, Y, F, states, h = self.made_steps(count, levels)
+        end = self.acting(T, Y)
+        fault = end is not None and ACTS.format(T[end])
+        T, Y, F = T[:end], Y[:end], F[:end]
+        steps = len(T) - 1
+        if self.left_out and not self.made:
+            self.check_start(T, Y)
+        self.made += steps
+        self.unprojected += steps*(levels is not self.levels)
+        self.t, self.x, self.f = float(T[-1]), Y[-1].copy(), F[-1]
+        self.h = h or self.h
+        first = max(1, steps - KEPT)
+        self.last_states = [*self.last_states, *zip(
+            T[first:].tolist(), Y[first:], F[first:])][-KEPT:]
+        if self.times is None:
+            self.add(T[1:], Y[1:])
+        else:
+            due = self.times[self.due:self.due + len(states)]
+            due = due[self.forward*(due - self.t) <= 0]
+            self.add(due, states)
+            self.due += len(due)
+        if fault:
+            raise self.stopped(Reason.CONTRADICTION, fault)
+        if reason == self.loop.TROUBLE and not (
+                self.t != self.chosen_at and self.choose_rows()
+                or self.go_back()):
+            raise self.failure()
+        slow = self.t != self.end and self.pace.fault(self.made, self.t)
+        if slow:
+            raise self.stopped(Reason.STEPS, slow + SLOW)
+
+    @property
+    def without_projection(self):
+        """The levels of steps without projection."""
+        return np.where([1, 1, 0, 0, 0], self.levels, 0)
+
+    def made_steps(self, count, levels):
+        """Steps from the present state: the reason of their end; times, states
+        and rates from the present ones on; states at output times; and the
+        size of the next step.
+        """
+        n = len(self.x)
         T, drift = np.empty(count + 1), np.empty(count)
         Y, F = np.empty((2, count + 1, n))
         T[0], Y[0], F[0] = self.t, self.x, self.f
@@ -201,26 +249,31 @@ class RecursiveRun(BlockRun):
             F=F, K=np.empty((1, len(self.tableau.c), n)), drift=drift,
             times=times, states=states, **self.options)
         self.evaluations += evaluations
-        self.made += steps
-        self.unprojected += steps*(levels is not self.levels)
-        self.t, self.x, self.f = float(T[steps]), Y[steps].copy(), F[steps]
-        self.h = h or self.h
-        first = max(1, steps - KEPT)
-        self.last_states = [*self.last_states, *zip(
-            T[first:steps + 1].tolist(), Y[first:steps + 1],
-            F[first:steps + 1])][-KEPT:]
-        if self.times is None:
-            self.add(T[1:steps + 1], Y[1:steps + 1])
-        else:
-            self.add(times[:due], states[:due])
-            self.due += due
-        if reason == self.loop.TROUBLE and not (
-                self.t != self.chosen_at and self.choose_rows()
-                or self.go_back()):
-            raise self.failure()
-        slow = self.t != self.end and self.pace.fault(self.made, self.t)
-        if slow:
-            raise self.stopped(Reason.STEPS, slow + SLOW)
+        return (reason, T[:steps + 1], Y[:steps + 1], F[:steps + 1],
+                states[:due], h)
+
+    def acting(self, T, Y):
+        """The first state that violates a row that was left out, or None.
+
+        With projection only rows without residuals are examined: the others
+        make the projection fail.
+        """
+        if not self.left_out or self.on_set and self.equations.has_residuals(
+                self.left_out):
+            return None
+        return next((k for k, (t, x) in enumerate(zip(T[1:], Y[1:]), 1)
+                     if self.checked(t, x, self.equations.p)[0]), None)
+
+    def check_start(self, T, Y):
+        """Stop if more rows are independent after the first block."""
+        rank, later = (len(self.equations.independent(T[k], Y[k])[0])
+                       for k in (0, -1))
+        if later > rank:
+            raise self.stopped(
+                Reason.SINGULAR, f"the constraint rows have the rank {rank} "
+                f"here and {later} at t = {T[-1]:.6g}. This is a singular "
+                "configuration, where the motion may branch. Start from a "
+                "state beside it")
 
     def go_back(self):
         """Go back to a state from which another step may be made; whether
@@ -254,13 +307,14 @@ class RecursiveRun(BlockRun):
             return self.stopped(Reason.CONTRADICTION, str(error))
         except TROUBLE as error:
             return self.stopped(*cause_of(error, None))
-        fault, out = self.correct(self.t, self.x, self.equations.p)
-        if self.on_set and (fault or not out[len(self.x):].max() < 1e-6):
+        if self.on_set and self.made_steps(1, self.without_projection)[
+                0] != self.loop.TROUBLE:
             return self.stopped(
                 Reason.OFF_CONSTRAINTS, "the next state could not be returned "
-                "to the constraints. Probably they lose rank near this state. "
-                "Motions by the recursive equations do not pass such states; "
-                "pass the model itself, whose ordinary form does")
+                "to the constraints. Probably they lose rank near this state, "
+                "or contradict each other. Motions by the recursive equations "
+                "do not pass such states; pass the model itself, whose "
+                "ordinary form does")
         return self.stopped(*cause_of(None, None))
 
     # -- outputs ---------------------------------------------------------
