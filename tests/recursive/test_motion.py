@@ -9,7 +9,7 @@ from spatial_mechanisms import (
     GRAVITY, bricard, cranks, net, stewart_platform)
 from sympy import Matrix, Piecewise, Rational, symbols
 from sympy.physics.mechanics import (
-    Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+    Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from sympy_constrained import Loop, UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstraintError, SimulationError
@@ -82,6 +82,22 @@ def test_projections_from_far():
         x = np.random.default_rng(seed).uniform(-0.5, 0.5, 8)
         motion = simulate(recursive, 1e-3, x, initial='project')
         assert abs(motion.x[0]).max() < 10
+
+
+def test_a_projection_where_the_gradient_vanishes():
+    frame, origin, g = ReferenceFrame('N'), Point('O'), GRAVITY
+    origin.set_vel(frame, 0)
+    q, u = dynamicsymbols('q1:4'), dynamicsymbols('u1:4')
+    place = origin.locatenew('P', sum(
+        (x*unit for x, unit in zip(q, frame)), 0*frame.x))
+    place.set_vel(frame, sum((x*unit for x, unit in zip(u, frame)), 0*frame.x))
+    equations = compile_equations(UdwadiaKalabaMethod(
+        frame, q, u, [x.diff() - v for x, v in zip(q, u)],
+        bodies=[Particle('p', place, 1)], forcelist=[(place, -g*frame.z)],
+        configuration_constraints=[sum(x**2 for x in q) - 1]), GIVEN,
+        recursion=True)
+    motion = simulate(equations, 1, np.zeros(6), initial='project')
+    assert motion.x[0, :3] @ motion.x[0, :3] == pytest.approx(1)
 
 
 def test_the_norm_of_a_quaternion_may_be_given_several_times():

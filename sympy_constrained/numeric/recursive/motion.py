@@ -11,7 +11,7 @@ from ..integrate.ends import COMPILING, SLOW, Pace, cause_of
 from ..integrate.rates import TROUBLE
 from ..manifold.projection import ROUNDING, size_of
 from ..outcome import Reason
-from ..tolerances import CLOSE
+from ..tolerances import CLOSE, OFFSETS
 from ..trajectory import Trajectory
 from .equations import DEPENDENT
 
@@ -67,14 +67,23 @@ def consistent(equations, t, x, tolerance):
     them. Without a ``tolerance`` it may be anywhere.
     """
     q, m = len(equations.coordinates), len(equations.multiplier_names)
-    if tolerance is None or farthest(equations, t, x) <= tolerance:
+    far = farthest(equations, t, x)
+    if far == np.inf:
+        equations.rhs(t, x)             # raises the reason
+    offsets = [0.] if tolerance is not None and far <= tolerance else []
+    if tolerance is None:               # gradients may vanish at the guess
+        offsets = 0., *OFFSETS
+    for offset in offsets:
+        y = x.copy()
+        y[:q] += offset*np.cos(2.4*np.arange(1, q + 1))
         for moving, rows in (slice(q), slice(m)), (
                 slice(q, None), slice(m, None)):
-            x = moved(equations, t, x, moving, rows)
-        if farthest(equations, t, x) <= ROUNDING:
-            return x
+            y = moved(equations, t, y, moving, rows)
+        if farthest(equations, t, y) <= ROUNDING:
+            return y
     found = np.abs(equations.residuals(t, x))
-    bad = [k for k in np.argsort(-found)[:MOST_NAMED] if found[k] > CLOSE]
+    bad = [k for k in np.argsort(-found)[:MOST_NAMED]
+           if found[k] > CLOSE*found.max()]
     names = [equations.residual_names[k] for k in bad]
     text = ', '.join(f'{name} by {found[k]:.1e}'
                      for name, k in zip(names, bad))
@@ -145,6 +154,7 @@ class RecursiveRun(BlockRun):
         self.on_set = on_set and bool(equations.multiplier_names)
         self.outputs, self.due, self.rows = [], 0, None
         self.choose_rows()
+        equations.rhs(self.t, x)        # raises errors of the start
         solver = method(self.rates, self.t, x, self.end, **self.options)
         self.h, self.f = solver.h_abs, solver.f
         self.last_states, self.passed = [(self.t, x, self.f)], self.t
@@ -152,7 +162,9 @@ class RecursiveRun(BlockRun):
         self.leaps = False              # without projection in the next step
 
     def rates(self, t, x):
-        return self.equations.rhs(t, x)
+        """Rates, also at states off the constraints; nan if there are none."""
+        fault, out = self.function(t, x, self.equations.p)
+        return np.full_like(x, np.nan) if fault else out[:len(x)]
 
     def choose_rows(self):
         """Choose independent rows at the present state; whether they are
@@ -193,7 +205,7 @@ class RecursiveRun(BlockRun):
         fault = end is not None and ACTS.format(T[end])
         T, Y, F = T[:end], Y[:end], F[:end]
         steps = len(T) - 1
-        if self.left_out and not self.made:
+        if self.left_out and self.on_set and not self.made:
             self.check_start(T, Y)
         self.made += steps
         self.unprojected += steps*(levels is not self.levels)
