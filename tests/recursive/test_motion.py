@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from joint_chains import pin_chain
 from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 from spatial_mechanisms import (
     GRAVITY, bricard, cranks, net, stewart_platform)
 from sympy import Matrix, Piecewise, Rational, symbols
@@ -82,6 +83,18 @@ def test_projections_from_far():
         x = np.random.default_rng(seed).uniform(-0.5, 0.5, 8)
         motion = simulate(recursive, 1e-3, x, initial='project')
         assert abs(motion.x[0]).max() < 10
+
+
+def test_rows_of_three_levels_that_say_the_same():
+    q, u = dynamicsymbols('q1:4'), dynamicsymbols('u1:4')
+    arguments, values = pin_chain(3)
+    method = UdwadiaKalabaMethod(
+        **arguments, configuration_constraints=[q[0] - q[1]],
+        nonholonomic_constraints=[u[1] - u[2]],
+        acceleration_constraints=[u[0].diff() - u[2].diff()])
+    assert_same_motions(
+        compile_equations(method, values, recursion=True),
+        compile_equations(method, values), [0.9, 0.3, -0.9, 1, 2, 0], 1)
 
 
 def test_a_projection_where_the_gradient_vanishes():
@@ -162,6 +175,16 @@ def test_a_start_in_line_is_singular():
     with pytest.raises(SimulationError, match='rank 1 here and 2') as caught:
         simulate(equations, 1, [0, 0, 0, 0, 0, 0])
     assert caught.value.reason is Reason.SINGULAR
+
+
+def test_outputs_in_line_give_a_warning():
+    """Two cranks that swing through the line from equal angles."""
+    equations = compile_equations(cranks(1).as_model(), GIVEN, recursion=True)
+    start = [0.5, -0.5, 0.5, -5, 5, -5]
+    in_line = brentq(lambda t: simulate(
+        equations, t, start, throw=False).x[-1, 0], 0.1, 0.13)
+    with pytest.warns(UserWarning, match='near a singular configuration'):
+        simulate(equations, 1, start, t_eval=[in_line, 1.])
 
 
 @pytest.mark.parametrize('times', [None, [1.], [0.1, 0.2, 1.]])

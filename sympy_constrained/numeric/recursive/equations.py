@@ -269,27 +269,29 @@ class RecursiveEquations:
         return self.by_rows(self.independent(t, x, p, cut)[0])
 
     def independent(self, t, x, p=None, cut=DEPENDENT):
-        """Numbers of the independent rows, and of those among the rows with
-        residuals of places.
+        """Numbers of the independent rows, of those among the rows with
+        residuals of speeds, and of those among the rows with residuals of
+        places.
         """
-        if not self.multiplier_names:
-            return [], []
+        every = np.arange(len(self.multiplier_names))
+        if not len(every):
+            return [], [], []
         S = self._complement(t, x, self.parameters(p))
         size = np.sqrt(S.diagonal())
         scale = np.divide(1, size, out=np.zeros_like(size),
                           where=size > sweeps.VANISHED*size.max())
         S *= np.outer(scale, scale)
-        every, places = np.arange(len(S)), self._measured[0]
+        places, speeds = self._measured
         use = chosen(S, every, cut)
-        return use, (use if len(places) == len(S) else
-                     chosen(S, places, cut))
+        return [use, *(use if len(rows) == len(S) else chosen(S, rows, cut)
+                       for rows in (speeds, places))]
 
-    def correction(self, use, places):
+    def correction(self, speeds, places):
         """Machine code of the correction of a state by independent rows, of
         speeds and of places. Outputs are changes of the states, distances from
         each row at both levels, then the norms of the gradients of rows.
         """
-        return self._recursion(tuple(use), tuple(places))
+        return self._recursion(tuple(speeds), tuple(places))
 
     def by_rows(self, use, checks=True):
         """The :class:`Recursion` with these independent rows.

@@ -1,6 +1,8 @@
 """Motions by the recursive equations, in the compiled loop."""
 from __future__ import annotations
 
+from warnings import warn
+
 import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
 
@@ -23,6 +25,8 @@ MOST_NUMBERS = 2**22
 # Newton steps of a projection, how often each is halved, and rows that are
 # named if it fails.
 NEWTON, HALVINGS, MOST_NAMED = 50, 10, 4
+# A relative change of speeds, and that of rates which it must not cause.
+NUDGE, NOISY = 1e-9, 1e-5
 # The largest part of a row across others that is ignored far from the
 # constraints, squared.
 MOST = 0.01
@@ -121,9 +125,9 @@ def moved(equations, t, x, moving, rows):
         if far <= CLOSE or far < ROUNDING and far > last/2:
             break
         # Off the constraints redundant rows look independent.
-        found = equations.independent(t, x, cut=np.clip(
+        _, *measured = equations.independent(t, x, cut=np.clip(
             far**2, DEPENDENT, MOST))
-        _, out = equations.correction(*found)(t, x, equations.p)
+        _, out = equations.correction(*measured)(t, x, equations.p)
         for k in range(HALVINGS):
             new = x.copy()
             new[moving] += out[:len(x)][moving]/2**k
@@ -153,6 +157,7 @@ class RecursiveRun(BlockRun):
         self.longest = int(np.clip(MOST_NUMBERS//len(x), 1, LONGEST))
         self.on_set = on_set and bool(equations.multiplier_names)
         self.outputs, self.due, self.rows = [], 0, None
+        self.noisy = []                 # times of outputs, see `is_noise`
         self.choose_rows()
         equations.rhs(self.t, x)        # raises errors of the start
         solver = method(self.rates, self.t, x, self.end, **self.options)
@@ -179,7 +184,7 @@ class RecursiveRun(BlockRun):
         self.checked = self.equations.by_rows(rows[0])
         self.left_out = set(range(len(
             self.equations.multiplier_names))).difference(rows[0])
-        self.correct = self.equations.correction(*rows)
+        self.correct = self.equations.correction(*rows[1:])
         n, q = len(self.x), len(self.equations.coordinates)
         self.levels = np.array([q, n - q, 0, 0, 0])
         if self.on_set:
@@ -341,6 +346,22 @@ class RecursiveRun(BlockRun):
             except TROUBLE as error:
                 raise self.stopped(*cause_of(error, None)) from error
             self.outputs.append({'t': t, 'x': x, **outputs})
+            if self.is_noise(t, x):
+                self.noisy.append(t)
+
+    def is_noise(self, t, x):
+        """Whether the smallest changes of speeds change rates and multipliers.
+
+        Near a singular configuration these are quotients of two numbers that
+        vanish.
+        """
+        q, n = len(self.equations.coordinates), len(x)
+        y, p = x.copy(), self.equations.p
+        y[q:] *= 1 + NUDGE*np.cos(2.4*np.arange(n - q))
+        (_, here), (_, there) = self.function(t, x, p), self.function(t, y, p)
+        far, size = abs(there - here), abs(here)
+        return (far[n:].max(initial=0.) > NOISY*size[n:].max(initial=0.)
+                and far[:n].max() > NOISY*size_of(here[:n]))
 
     def add_last(self):
         if self.outputs and self.outputs[-1]['t'] != self.t:
@@ -348,6 +369,11 @@ class RecursiveRun(BlockRun):
 
     def trajectory(self, reason, message, statistics):
         equations = self.equations
+        if self.noisy:
+            warn("Rates, multipliers and constraint forces are inaccurate "
+                 "near a singular configuration; states are not. Outputs: "
+                 f"{len(self.noisy)}, first at t = {self.noisy[0]:.6g}. "
+                 "Choose other output times, or pass the model itself.", stacklevel=4)
         if len(self.outputs) > 1 and self.times is not None and (
                 self.times[0] != self.outputs[0]['t']):
             del self.outputs[0]         # the start is no output
