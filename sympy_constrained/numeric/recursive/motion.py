@@ -373,7 +373,8 @@ class RecursiveRun(BlockRun):
             warn("Rates, multipliers and constraint forces are inaccurate "
                  "near a singular configuration; states are not. Outputs: "
                  f"{len(self.noisy)}, first at t = {self.noisy[0]:.6g}. "
-                 "Choose other output times, or pass the model itself.", stacklevel=4)
+                 "Choose other output times, or pass the model itself.",
+                 stacklevel=4)
         if len(self.outputs) > 1 and self.times is not None and (
                 self.times[0] != self.outputs[0]['t']):
             del self.outputs[0]         # the start is no output
