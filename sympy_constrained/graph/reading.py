@@ -87,7 +87,7 @@ def leaf(builder, e):
     if isinstance(e, (Symbol, Indexed, MatrixElement, Quantity)):
         if not e.is_commutative:
             raise unreadable(e)
-        return builder.input(e)
+        return builder.input(e, dynamic=e == builder.time)
     if is_function_of(e, builder.time):
         return builder.input(e, dynamic=True)
     if not isinstance(e, Expr) or e.is_Atom or e.is_Matrix:

@@ -1,18 +1,24 @@
 """Motions by the recursive equations against those of the ordinary form."""
+import gc
+
 import numpy as np
 import pytest
 from joint_chains import pin_chain
 from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 from spatial_mechanisms import (
     GRAVITY, bricard, cranks, net, stewart_platform)
-from sympy import symbols
-from sympy.physics.mechanics import Point, ReferenceFrame
+from sympy import Matrix, Piecewise, Rational, symbols
+from sympy.physics.mechanics import (
+    Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from sympy_constrained import Loop, UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstraintError, SimulationError
 from sympy_constrained.models import MODELS
 from sympy_constrained.numeric import (
     Crossing, Reason, compile_equations, simulate)
+from sympy_constrained.numeric.integrate.ends import Pace
+from sympy_constrained.numeric.recursive.equations import Recursion
 
 ARRAYS = ('x', 'rates', 'multipliers', 'constraint_forces', 'energy', 'rank',
           'residuals')
@@ -51,6 +57,82 @@ def test_mechanisms_with_loops(made, spread, end):
     assert_same_motions(recursive, ordinary, guess(recursive, spread), end)
 
 
+def plane_loop(place, inputs=None, **others):
+    """Four bars in a plane, whose end is held at a place, in both forms."""
+    frame, pin = ReferenceFrame('N'), Point('O')
+    arguments, values = pin_chain(4, absolute=True, ground=(frame, pin))
+    last = arguments['bodies'][-1]
+    end = last.masscenter.locatenew('end', symbols('l')/2*last.frame.x)
+    held = pin.locatenew('held', place*frame.x)
+    method = UdwadiaKalabaMethod(**arguments, loops=[Loop(end, held)],
+                                 **others)
+    return (compile_equations(method, values, inputs, recursion=True),
+            compile_equations(method, values, inputs))
+
+
+def test_an_input_moves_the_ground_point_of_a_loop():
+    s, t = dynamicsymbols('s'), dynamicsymbols._t
+    assert_same_motions(
+        *plane_loop(s, {s: Rational(3, 5) + t**2/10}),
+        [0.9, 1.2, -0.3, -0.6, 0, 0, 0, 0], 1)
+
+
+def test_projections_from_far():
+    recursive, _ = plane_loop(Rational(5, 8))
+    for seed in range(10):
+        x = np.random.default_rng(seed).uniform(-0.5, 0.5, 8)
+        motion = simulate(recursive, 1e-3, x, initial='project')
+        assert abs(motion.x[0]).max() < 10
+
+
+def test_rows_of_three_levels_that_say_the_same():
+    q, u = dynamicsymbols('q1:4'), dynamicsymbols('u1:4')
+    arguments, values = pin_chain(3)
+    method = UdwadiaKalabaMethod(
+        **arguments, configuration_constraints=[q[0] - q[1]],
+        nonholonomic_constraints=[u[1] - u[2]],
+        acceleration_constraints=[u[0].diff() - u[2].diff()])
+    assert_same_motions(
+        compile_equations(method, values, recursion=True),
+        compile_equations(method, values), [0.9, 0.3, -0.9, 1, 2, 0], 1)
+
+
+def test_a_projection_where_the_gradient_vanishes():
+    frame, origin, g = ReferenceFrame('N'), Point('O'), GRAVITY
+    origin.set_vel(frame, 0)
+    q, u = dynamicsymbols('q1:4'), dynamicsymbols('u1:4')
+    place = origin.locatenew('P', sum(
+        (x*unit for x, unit in zip(q, frame)), 0*frame.x))
+    place.set_vel(frame, sum((x*unit for x, unit in zip(u, frame)), 0*frame.x))
+    equations = compile_equations(UdwadiaKalabaMethod(
+        frame, q, u, [x.diff() - v for x, v in zip(q, u)],
+        bodies=[Particle('p', place, 1)], forcelist=[(place, -g*frame.z)],
+        configuration_constraints=[sum(x**2 for x in q) - 1]), GIVEN,
+        recursion=True)
+    motion = simulate(equations, 1, np.zeros(6), initial='project')
+    assert motion.x[0, :3] @ motion.x[0, :3] == pytest.approx(1)
+
+
+def test_the_norm_of_a_quaternion_may_be_given_several_times():
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    e, w = dynamicsymbols('e:4'), dynamicsymbols('w:3')
+    A = ReferenceFrame('A')
+    A.orient_quaternion(N, e)
+    A.set_ang_vel(N, w[0]*A.x + w[1]*A.y + w[2]*A.z)
+    rates = Matrix([
+        [-e[1], -e[2], -e[3]], [e[0], -e[3], e[2]], [e[3], e[0], -e[1]],
+        [-e[2], e[1], e[0]]])*Matrix(w)/2
+    norm = sum(x**2 for x in e) - 1
+    method = UdwadiaKalabaMethod(
+        N, e, w, [x.diff() - rate for x, rate in zip(e, rates)],
+        bodies=[RigidBody('top', O, A, 1, (inertia(A, 1, 2, 3), O))],
+        forcelist=[], configuration_constraints=[norm, 2*norm, -norm])
+    assert_same_motions(
+        compile_equations(method, recursion=True), compile_equations(method),
+        [0.9, 0.5, -0.2, 0.1, 1, 2, 3], 1)
+
+
 @pytest.mark.parametrize('name', [
     'closed_chain_3d', 'rolling_disc', 'n_four_bar', 'heavy_top_quaternion',
     'nonminimal_pendulum', 'constant_speed_particle', 'duplicated_rows'])
@@ -87,6 +169,56 @@ def test_parallel_cranks_turn_as_one_pendulum(count):
     assert np.ptp(motion.x[:, :2*count + 1:2], axis=1).max() < 1e-8
     assert (motion.rank == 4*count + 1).all()
     assert motion.largest_residual < 1e-11
+
+
+def test_a_start_in_line_is_singular():
+    equations = compile_equations(cranks(1).as_model(), GIVEN, recursion=True)
+    with pytest.raises(SimulationError, match='rank 1 here and 2') as caught:
+        simulate(equations, 1, [0, 0, 0, 0, 0, 0])
+    assert caught.value.reason is Reason.SINGULAR
+
+
+def test_outputs_in_line_give_a_warning():
+    """Two cranks that swing through the line from equal angles."""
+    equations = compile_equations(cranks(1).as_model(), GIVEN, recursion=True)
+    start = [0.5, -0.5, 0.5, -5, 5, -5]
+    in_line = brentq(lambda t: simulate(
+        equations, t, start, throw=False).x[-1, 0], 0.1, 0.13)
+    with pytest.warns(UserWarning, match='near a singular configuration'):
+        simulate(equations, 1, start, t_eval=[in_line, 1.])
+
+
+@pytest.mark.parametrize('times', [None, [1.], [0.1, 0.2, 1.]])
+def test_a_row_without_residuals_begins_to_act(times):
+    """No projection shows it, and no output lies where it acts."""
+    u1, u2 = dynamicsymbols('u1:3')
+    t = dynamicsymbols._t
+    arguments, values = pin_chain(3)
+    window = Piecewise((0, t < 0.3), ((t - 0.3)**2*(0.6 - t)**2, t < 0.6),
+                       (0, True))
+    equations = compile_equations(UdwadiaKalabaMethod(
+        **arguments, acceleration_constraints=[
+            u1.diff() - u2.diff(), u1.diff() - u2.diff() - 1e3*window]),
+        values, recursion=True)
+    motion = simulate(equations, 1, [0.3]*6, t_eval=times, throw=False)
+    assert motion.reason is Reason.CONTRADICTION
+    assert 0.2 < motion.t[-1] < 0.32
+    assert 'begins to act' in motion.message
+
+
+def test_codes_of_many_constants_are_forgotten():
+    equations = forms(bricard())[0]
+    for weight in range(100):
+        equations.rhs(0, np.zeros(10), [weight])
+        simulate(equations, 1e-3, np.zeros(10), constants={GRAVITY: weight})
+    gc.collect()
+    assert sum(isinstance(x, Recursion) and x.owner is equations._tables
+               for x in gc.get_objects()) < 50
+
+
+def test_a_step_that_fails_when_the_pace_is_due():
+    pace = Pace(1e7, 0., 1.)
+    assert pace.fault(10_000, 0.5) is None is pace.fault(10_000, 0.5)
 
 
 @pytest.mark.slow

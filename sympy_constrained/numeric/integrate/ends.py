@@ -49,7 +49,7 @@ class Pace:
 
     def fault(self, steps, t):
         """A problem with the pace after a step, None if there is none."""
-        if steps % PACE and steps < self.max_steps:
+        if steps % PACE and steps < self.max_steps or steps == self.mark[0]:
             return None
         (before, last), self.mark = self.mark, (steps, t)
         made, advance = steps - before, abs(t - last)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from copy import copy
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
@@ -24,6 +24,8 @@ __all__ = ['RecursiveEquations']
 DEPENDENT = 1e-11
 # The same at later states, which may be slightly off the constraints.
 DEPENDENT_LATER = 1e-6
+# Machine codes that are kept, and values of constants whose rows are.
+MOST_CODES = 32
 
 
 class RecursiveEquations:
@@ -96,7 +98,8 @@ class RecursiveEquations:
             *(labels[k] for k in self._measured[0]),
             *(f"{'rate of ' if levels[k] > 2 else ''}{labels[k]}"
               for k in self._measured[1]))
-        self._numbers = np.array(self._tables.numbers, dtype=float)
+        self._recursion = lru_cache(MOST_CODES)(partial(
+            Recursion, self._tables))
         if constants is None and not self.constants:
             constants = {}
         self.p = None if constants is None else read_only(
@@ -184,6 +187,8 @@ class RecursiveEquations:
             fault, out = function(t, x, values)
             if fault:
                 raise self._failure(t, x, fault)
+            while len(self._decided) >= MOST_CODES:
+                del self._decided[next(iter(self._decided))]
             self._decided[key] = function
         return out, function.use
 
@@ -197,9 +202,10 @@ class RecursiveEquations:
                 "state, or the rows.")
         return SingularEquationsError(
             f"The recursion meets a joint without inertia at t = {t:g}, or "
-            "the constraints lose rank there. Give mass to every direction, "
-            "or start from a state beside it; the ordinary form "
-            "(`recursion=False`) also takes singular mass matrices.",
+            "the constraints lose rank there, or a load is not finite. Give "
+            "mass to every direction, or start from a state beside it; the "
+            "ordinary form (`recursion=False`) also takes singular mass "
+            "matrices.",
             condition=0.)
 
     def energy(self, t, x, p=None):
@@ -231,7 +237,7 @@ class RecursiveEquations:
         forces, gaps = np.empty(self.motion), np.empty((2, len(lam)))
         if sweeps.reactions(
                 float(t), self.names.vector(x, 'x'), self.parameters(p),
-                self._array, self._numbers, lam, forces, gaps):
+                self._array, self._tables.values, lam, forces, gaps):
             raise self._failure(t, x, sweeps.SINGULAR)
         return forces, np.concatenate(
             [gap[rows] for gap, rows in zip(gaps, self._measured)])
@@ -260,37 +266,44 @@ class RecursiveEquations:
         A row is left out if the square of its part across the others,
         relative to the row, is below ``cut``.
         """
-        return Recursion(self._tables, self.independent(t, x, p, cut)[0],
-                         self._numbers)
+        return self.by_rows(self.independent(t, x, p, cut)[0])
 
     def independent(self, t, x, p=None, cut=DEPENDENT):
-        """Numbers of the independent rows, and of those among the rows with
-        residuals of places.
+        """Numbers of the independent rows, of those among the rows with
+        residuals of speeds, and of those among the rows with residuals of
+        places.
         """
-        if not self.multiplier_names:
-            return [], []
+        every = np.arange(len(self.multiplier_names))
+        if not len(every):
+            return [], [], []
         S = self._complement(t, x, self.parameters(p))
         size = np.sqrt(S.diagonal())
         scale = np.divide(1, size, out=np.zeros_like(size),
                           where=size > sweeps.VANISHED*size.max())
         S *= np.outer(scale, scale)
-        every, places = np.arange(len(S)), self._measured[0]
+        places, speeds = self._measured
         use = chosen(S, every, cut)
-        return use, (use if len(places) == len(S) else
-                     chosen(S, places, cut))
+        return [use, *(use if len(rows) == len(S) else chosen(S, rows, cut)
+                       for rows in (speeds, places))]
 
-    def correction(self, use, places):
+    def correction(self, speeds, places):
         """Machine code of the correction of a state by independent rows, of
-        speeds and of places. Outputs are changes of the states, then distances
-        from each row at both levels.
+        speeds and of places. Outputs are changes of the states, distances from
+        each row at both levels, then the norms of the gradients of rows.
         """
-        return Recursion(self._tables, use, self._numbers, places)
+        return self._recursion(tuple(speeds), tuple(places))
 
-    def unchecked(self, use):
-        """The :class:`Recursion` by independent rows, also at states off the
-        constraints, where redundant rows contradict each other.
+    def by_rows(self, use, checks=True):
+        """The :class:`Recursion` with these independent rows.
+
+        Without ``checks`` it also takes states off the constraints, where
+        redundant rows contradict each other.
         """
-        return Recursion(self._tables, use, self._numbers, checks=False)
+        return self._recursion(tuple(use), checks=checks)
+
+    def has_residuals(self, rows):
+        """Whether all of some rows have residuals."""
+        return {*rows} <= {*self._measured[1]}
 
     # -- constraints -----------------------------------------------------
 
@@ -303,7 +316,7 @@ class RecursiveEquations:
         m, tables = len(self.multiplier_names), self._array
         work = {'Y': np.empty(tables[sweeps.Y_SIZE]), 'gaps': np.empty((4, m)),
                 'work': np.empty(tables[sweeps.SIZE])}
-        fault = sweeps.sweep(float(t), x, p, tables, self._numbers,
+        fault = sweeps.sweep(float(t), x, p, tables, self._tables.values,
                              np.empty(len(x) + m), *work.values())
         if fault == sweeps.SINGULAR:
             raise self._failure(t, x, fault)
@@ -334,14 +347,13 @@ class Recursion:
 
     signature = SIGNATURE
 
-    def __init__(self, tables, use, numbers, places=None, checks=True):
-        corrects = places is not None
+    def __init__(self, tables, use, places=None, checks=True):
+        corrects, numbers = places is not None, tables.values
         self.tables = tables.array(use, places or (), checks)
-        self.numbers = numbers
-        self.use = use                  # rows, in order
-        self.kernels = tables.kinds     # whose code the tables have
+        self.use = list(use)            # rows, in order
+        self.owner = tables             # of the kernels and numbers
         rows = int(self.tables[sweeps.ROW_COUNT])
-        self.size = int(self.tables[sweeps.STATES]) + (1 + corrects)*rows
+        self.size = int(self.tables[sweeps.STATES]) + (1 + 2*corrects)*rows
         made = sweeps.corrector() if corrects else sweeps.solver()
         code, data, more = (
             made.address, self.tables.ctypes.data, numbers.ctypes.data)

@@ -1,6 +1,8 @@
 """Motions by the recursive equations, in the compiled loop."""
 from __future__ import annotations
 
+from warnings import warn
+
 import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
 
@@ -11,7 +13,7 @@ from ..integrate.ends import COMPILING, SLOW, Pace, cause_of
 from ..integrate.rates import TROUBLE
 from ..manifold.projection import ROUNDING, size_of
 from ..outcome import Reason
-from ..tolerances import CLOSE
+from ..tolerances import CLOSE, OFFSETS
 from ..trajectory import Trajectory
 from .equations import DEPENDENT
 
@@ -23,6 +25,8 @@ MOST_NUMBERS = 2**22
 # Newton steps of a projection, how often each is halved, and rows that are
 # named if it fails.
 NEWTON, HALVINGS, MOST_NAMED = 50, 10, 4
+# A relative change of speeds, and that of rates which it must not cause.
+NUDGE, NOISY = 1e-9, 1e-5
 # The largest part of a row across others that is ignored far from the
 # constraints, squared.
 MOST = 0.01
@@ -31,6 +35,10 @@ MOST = 0.01
 # relative to the longest of these. The step is this part of that one, first
 # with projection, then twice without.
 KEPT, LONG, PARTS = 32, 0.3, (0.6, 0.45, 0.35)
+
+ACTS = ("a constraint row that was redundant begins to act at t = {:.6g}, or "
+        "contradicts the others. Correct it, or pass the model itself, whose "
+        "ordinary form follows a change of the rank")
 
 
 def prepared(equations, span, x, times, method, stabilization, others,
@@ -63,14 +71,23 @@ def consistent(equations, t, x, tolerance):
     them. Without a ``tolerance`` it may be anywhere.
     """
     q, m = len(equations.coordinates), len(equations.multiplier_names)
-    if tolerance is None or farthest(equations, t, x) <= tolerance:
+    far = farthest(equations, t, x)
+    if far == np.inf:
+        equations.rhs(t, x)             # raises the reason
+    offsets = [0.] if tolerance is not None and far <= tolerance else []
+    if tolerance is None:               # gradients may vanish at the guess
+        offsets = 0., *OFFSETS
+    for offset in offsets:
+        y = x.copy()
+        y[:q] += offset*np.cos(2.4*np.arange(1, q + 1))
         for moving, rows in (slice(q), slice(m)), (
                 slice(q, None), slice(m, None)):
-            x = moved(equations, t, x, moving, rows)
-        if farthest(equations, t, x) <= ROUNDING:
-            return x
+            y = moved(equations, t, y, moving, rows)
+        if farthest(equations, t, y) <= ROUNDING:
+            return y
     found = np.abs(equations.residuals(t, x))
-    bad = [k for k in np.argsort(-found)[:MOST_NAMED] if found[k] > CLOSE]
+    bad = [k for k in np.argsort(-found)[:MOST_NAMED]
+           if found[k] > CLOSE*found.max()]
     names = [equations.residual_names[k] for k in bad]
     text = ', '.join(f'{name} by {found[k]:.1e}'
                      for name, k in zip(names, bad))
@@ -85,30 +102,42 @@ def consistent(equations, t, x, tolerance):
 
 def farthest(equations, t, x, rows=slice(None)):
     """The largest relative distance of a state from its constraints."""
+    return gaps(equations, t, x)[0][rows].max(initial=0.)/size_of(x)
+
+
+def gaps(equations, t, x):
+    """Distances of a state from the rows at both levels, infinite where the
+    model has no motion, and the norms of the gradients.
+    """
     fault, out = equations.correction([], [])(t, x, equations.p)
-    far = out[len(x):][rows].max(initial=0.)/size_of(x)
-    return np.inf if fault or np.isnan(far) else far
+    if fault:
+        out[len(x):] = np.inf
+    far, norms = np.split(out[len(x):], [2*len(equations.multiplier_names)])
+    return far, np.tile(norms, 2)
 
 
 def moved(equations, t, x, moving, rows):
     """The state at which rows hold, as far as Newton steps lead to it."""
-    far, last = farthest(equations, t, x, rows), np.inf
+    last = np.inf
     for _ in range(NEWTON):
+        distances, norms = gaps(equations, t, x)
+        far = distances[rows].max(initial=0.)/size_of(x)
         if far <= CLOSE or far < ROUNDING and far > last/2:
             break
         # Off the constraints redundant rows look independent.
-        found = equations.independent(t, x, cut=np.clip(
+        _, *measured = equations.independent(t, x, cut=np.clip(
             far**2, DEPENDENT, MOST))
-        _, out = equations.correction(*found)(t, x, equations.p)
+        _, out = equations.correction(*measured)(t, x, equations.p)
         for k in range(HALVINGS):
             new = x.copy()
             new[moving] += out[:len(x)][moving]/2**k
-            after = farthest(equations, t, new, rows)
-            if after < far:
+            others, sizes = gaps(equations, t, new)
+            if np.linalg.norm((others*sizes/norms)[rows]) < np.linalg.norm(
+                    distances[rows]):
                 break
         else:
             break
-        last, far, x = far, after, new
+        last, x = far, new
     return x
 
 
@@ -128,7 +157,9 @@ class RecursiveRun(BlockRun):
         self.longest = int(np.clip(MOST_NUMBERS//len(x), 1, LONGEST))
         self.on_set = on_set and bool(equations.multiplier_names)
         self.outputs, self.due, self.rows = [], 0, None
+        self.noisy = []                 # times of outputs, see `is_noise`
         self.choose_rows()
+        equations.rhs(self.t, x)        # raises errors of the start
         solver = method(self.rates, self.t, x, self.end, **self.options)
         self.h, self.f = solver.h_abs, solver.f
         self.last_states, self.passed = [(self.t, x, self.f)], self.t
@@ -136,7 +167,9 @@ class RecursiveRun(BlockRun):
         self.leaps = False              # without projection in the next step
 
     def rates(self, t, x):
-        return self.equations.rhs(t, x)
+        """Rates, also at states off the constraints; nan if there are none."""
+        fault, out = self.function(t, x, self.equations.p)
+        return np.full_like(x, np.nan) if fault else out[:len(x)]
 
     def choose_rows(self):
         """Choose independent rows at the present state; whether they are
@@ -147,8 +180,11 @@ class RecursiveRun(BlockRun):
         if self.rows == rows:
             return False
         self.rows = rows
-        self.function = self.equations.unchecked(rows[0])
-        self.correct = self.equations.correction(*rows)
+        self.function = self.equations.by_rows(rows[0], checks=False)
+        self.checked = self.equations.by_rows(rows[0])
+        self.left_out = set(range(len(
+            self.equations.multiplier_names))).difference(rows[0])
+        self.correct = self.equations.correction(*rows[1:])
         n, q = len(self.x), len(self.equations.coordinates)
         self.levels = np.array([q, n - q, 0, 0, 0])
         if self.on_set:
@@ -165,11 +201,52 @@ class RecursiveRun(BlockRun):
 
     def block(self, count):
         """Make at most so many steps."""
-        n, count = len(self.x), min(count, self.pace.left(self.made))
-        levels = self.levels
+        levels, count = self.levels, min(count, self.pace.left(self.made))
         if self.leaps:                  # see `PARTS`
-            levels, count = np.where([1, 1, 0, 0, 0], levels, 0), 1
+            levels, count = self.without_projection, 1
         self.leaps = False
+        reason, T, Y, F, states, h = self.made_steps(count, levels)
+        end = self.acting(T, Y)
+        fault = end is not None and ACTS.format(T[end])
+        T, Y, F = T[:end], Y[:end], F[:end]
+        steps = len(T) - 1
+        if self.left_out and self.on_set and not self.made:
+            self.check_start(T, Y)
+        self.made += steps
+        self.unprojected += steps*(levels is not self.levels)
+        self.t, self.x, self.f = float(T[-1]), Y[-1].copy(), F[-1]
+        self.h = h or self.h
+        first = max(1, steps - KEPT)
+        self.last_states = [*self.last_states, *zip(
+            T[first:].tolist(), Y[first:], F[first:])][-KEPT:]
+        if self.times is None:
+            self.add(T[1:], Y[1:])
+        else:
+            due = self.times[self.due:self.due + len(states)]
+            due = due[self.forward*(due - self.t) <= 0]
+            self.add(due, states)
+            self.due += len(due)
+        if fault:
+            raise self.stopped(Reason.CONTRADICTION, fault)
+        if reason == self.loop.TROUBLE and not (
+                self.t != self.chosen_at and self.choose_rows()
+                or self.go_back()):
+            raise self.failure()
+        slow = self.t != self.end and self.pace.fault(self.made, self.t)
+        if slow:
+            raise self.stopped(Reason.STEPS, slow + SLOW)
+
+    @property
+    def without_projection(self):
+        """The levels of steps without projection."""
+        return np.where([1, 1, 0, 0, 0], self.levels, 0)
+
+    def made_steps(self, count, levels):
+        """Steps from the present state: the reason of their end; times, states
+        and rates from the present ones on; states at output times; and the
+        size of the next step.
+        """
+        n = len(self.x)
         T, drift = np.empty(count + 1), np.empty(count)
         Y, F = np.empty((2, count + 1, n))
         T[0], Y[0], F[0] = self.t, self.x, self.f
@@ -189,26 +266,31 @@ class RecursiveRun(BlockRun):
             F=F, K=np.empty((1, len(self.tableau.c), n)), drift=drift,
             times=times, states=states, **self.options)
         self.evaluations += evaluations
-        self.made += steps
-        self.unprojected += steps*(levels is not self.levels)
-        self.t, self.x, self.f = float(T[steps]), Y[steps].copy(), F[steps]
-        self.h = h or self.h
-        first = max(1, steps - KEPT)
-        self.last_states = [*self.last_states, *zip(
-            T[first:steps + 1].tolist(), Y[first:steps + 1],
-            F[first:steps + 1])][-KEPT:]
-        if self.times is None:
-            self.add(T[1:steps + 1], Y[1:steps + 1])
-        else:
-            self.add(times[:due], states[:due])
-            self.due += due
-        if reason == self.loop.TROUBLE and not (
-                self.t != self.chosen_at and self.choose_rows()
-                or self.go_back()):
-            raise self.failure()
-        slow = self.t != self.end and self.pace.fault(self.made, self.t)
-        if slow:
-            raise self.stopped(Reason.STEPS, slow + SLOW)
+        return (reason, T[:steps + 1], Y[:steps + 1], F[:steps + 1],
+                states[:due], h)
+
+    def acting(self, T, Y):
+        """The first state that violates a row that was left out, or None.
+
+        With projection only rows without residuals are examined: the others
+        make the projection fail.
+        """
+        if not self.left_out or self.on_set and self.equations.has_residuals(
+                self.left_out):
+            return None
+        return next((k for k, (t, x) in enumerate(zip(T[1:], Y[1:]), 1)
+                     if self.checked(t, x, self.equations.p)[0]), None)
+
+    def check_start(self, T, Y):
+        """Stop if more rows are independent after the first block."""
+        rank, later = (len(self.equations.independent(T[k], Y[k])[0])
+                       for k in (0, -1))
+        if later > rank:
+            raise self.stopped(
+                Reason.SINGULAR, f"the constraint rows have the rank {rank} "
+                f"here and {later} at t = {T[-1]:.6g}. This is a singular "
+                "configuration, where the motion may branch. Start from a "
+                "state beside it")
 
     def go_back(self):
         """Go back to a state from which another step may be made; whether
@@ -242,13 +324,14 @@ class RecursiveRun(BlockRun):
             return self.stopped(Reason.CONTRADICTION, str(error))
         except TROUBLE as error:
             return self.stopped(*cause_of(error, None))
-        fault, out = self.correct(self.t, self.x, self.equations.p)
-        if self.on_set and (fault or not out[len(self.x):].max() < 1e-6):
+        if self.on_set and self.made_steps(1, self.without_projection)[
+                0] != self.loop.TROUBLE:
             return self.stopped(
                 Reason.OFF_CONSTRAINTS, "the next state could not be returned "
-                "to the constraints. Probably they lose rank near this state. "
-                "Motions by the recursive equations do not pass such states; "
-                "pass the model itself, whose ordinary form does")
+                "to the constraints. Probably they lose rank near this state, "
+                "or contradict each other. Motions by the recursive equations "
+                "do not pass such states; pass the model itself, whose "
+                "ordinary form does")
         return self.stopped(*cause_of(None, None))
 
     # -- outputs ---------------------------------------------------------
@@ -263,6 +346,22 @@ class RecursiveRun(BlockRun):
             except TROUBLE as error:
                 raise self.stopped(*cause_of(error, None)) from error
             self.outputs.append({'t': t, 'x': x, **outputs})
+            if self.is_noise(t, x):
+                self.noisy.append(t)
+
+    def is_noise(self, t, x):
+        """Whether the smallest changes of speeds change rates and multipliers.
+
+        Near a singular configuration these are quotients of two numbers that
+        vanish.
+        """
+        q, n = len(self.equations.coordinates), len(x)
+        y, p = x.copy(), self.equations.p
+        y[q:] *= 1 + NUDGE*np.cos(2.4*np.arange(n - q))
+        (_, here), (_, there) = self.function(t, x, p), self.function(t, y, p)
+        far, size = abs(there - here), abs(here)
+        return (far[n:].max(initial=0.) > NOISY*size[n:].max(initial=0.)
+                and far[:n].max() > NOISY*size_of(here[:n]))
 
     def add_last(self):
         if self.outputs and self.outputs[-1]['t'] != self.t:
@@ -270,6 +369,12 @@ class RecursiveRun(BlockRun):
 
     def trajectory(self, reason, message, statistics):
         equations = self.equations
+        if self.noisy:
+            warn("Rates, multipliers and constraint forces are inaccurate "
+                 "near a singular configuration; states are not. Outputs: "
+                 f"{len(self.noisy)}, first at t = {self.noisy[0]:.6g}. "
+                 "Choose other output times, or pass the model itself.",
+                 stacklevel=4)
         if len(self.outputs) > 1 and self.times is not None and (
                 self.times[0] != self.outputs[0]['t']):
             del self.outputs[0]         # the start is no output

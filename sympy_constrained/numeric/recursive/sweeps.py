@@ -316,11 +316,10 @@ def push_rows(t, tables, work, free, Y, gaps):
 
 
 @quick
-def distances(t, tables, work, gaps, far):
-    """Residuals divided by the norms of their gradients."""
+def distances(t, tables, work, gaps, far, norms):
+    """Residuals divided by the norms of their gradients, and these norms."""
     force, tau = np.zeros((tables[COUNT], 6)), np.zeros(tables[SPEEDS])
-    given, row_of_A, norms = np.empty(14), np.empty(
-        tables[SPEEDS]), np.empty(len(far)//2)
+    given, row_of_A = np.empty(14), np.empty(tables[SPEEDS])
     for row in range(len(norms)):
         read_row(t, tables, work, row, given)
         apply(tables, work, row, given, 1., force, tau)
@@ -333,9 +332,10 @@ def distances(t, tables, work, gaps, far):
             work[at:at + len(coordinates)]**2).sum())
     least = VANISHED*norms.max()
     for row in range(len(norms)):
+        if norms[row] <= least:
+            norms[row] = 1.
         for level in range(2):
-            far[len(norms)*level + row] = abs(gaps[2 + level, row])/(
-                norms[row] if norms[row] > least else 1.)
+            far[len(norms)*level + row] = abs(gaps[2 + level, row])/norms[row]
 
 
 @quick
@@ -476,8 +476,9 @@ def sweep(t, x, p, tables, numbers, out, Y, gaps, work):
 
 @quick
 def correct(t, x, p, tables, numbers, out):
-    """Changes of coordinates and speeds towards the constraints, and how far
-    rows are from them at both levels; returns a fault.
+    """Changes of coordinates and speeds towards the constraints, how far rows
+    are from them at both levels, and the norms of their gradients; returns a
+    fault.
     """
     n, o, m = tables[COUNT], tables[SPEEDS], tables[ROW_COUNT]
     q, work = tables[STATES] - o, np.empty(tables[SIZE])
@@ -486,9 +487,9 @@ def correct(t, x, p, tables, numbers, out):
             t, tables, work, np.empty(27*n)):
         return SINGULAR
     change = np.zeros((2, o))
-    far = out[q + o:]
     push_rows(t, tables, work, change[0], Y, gaps)
-    distances(t, tables, work, gaps, far)
+    far, norms = out[q + o:q + o + 2*m], out[q + o + 2*m:]
+    distances(t, tables, work, gaps, far, norms)
     D = pivots(tables, work)
     for i in range(n):                  # neither bias nor forces
         body = tables[AT_BODIES] + BODIES*i
@@ -531,9 +532,12 @@ def add_gradients(tables, work, gaps, change):
     for row in range(len(gaps)):
         coordinates, at = gradient(tables, row)
         count = len(coordinates)
-        square = (work[at:at + count]**2).sum() if count else 0.
+        left, square = gaps[row], 0.    # after the changes for rows before
         for k in range(count):
-            change[coordinates[k]] -= gaps[row]*work[at + k]/square
+            left += work[at + k]*change[coordinates[k]]
+            square += work[at + k]**2
+        for k in range(count):
+            change[coordinates[k]] -= left*work[at + k]/square
 
 
 @quick
@@ -620,6 +624,6 @@ def corrector():
         return correct(
             t, carray(x, states), carray(p, header[CONSTANTS] - states),
             carray(tables, header[LENGTH]), carray(numbers, header[NUMBERS]),
-            carray(out, states + 2*m))
+            carray(out, states + 3*m))
 
     return code

@@ -49,6 +49,7 @@ class Tables:
         self.kinds, self._lists, self._jobs = {}, [], [None]*len(jobs)
         self.size = BIAS                # after the ground
         self._place_jobs(jobs, parts)
+        self.values = np.array(self.numbers, dtype=float)
         bodies, speeds = self._bodies()
         later = iter(range(at_rates, len(jobs)))
         self._sections = {
