@@ -653,7 +653,7 @@ def test_the_table_fits_a_terminal(four_bar, disc):
     text = str(four_bar)
     assert 'largest generalized constraint force' in text
     assert re.search(r'HamelEmbedding .* must differ \[2\]', text)
-    assert re.search(r'\[2\] q2\(t\), q3\(t\) dependent: wrong', text)
+    assert re.search(r'\[2\] q2, q3 dependent: wrong', text)
 
 
 def test_markdown(disc):
