@@ -470,7 +470,8 @@ def test_contradicting_rows_are_accepted_by_one_class():
     assert found['block system, 50 digits'].verdict is Verdict.NOT_TRIED
     theirs = found["SymPy's KanesMethod"]
     assert theirs.verdict is Verdict.NOT_TRIED
-    assert theirs.reason == 'it does not take inconsistent'
+    assert theirs.reason == (
+        "it does not take inconsistent='least-squares'")
     assert "inconsistent='least-squares', which only Udwadia" in found[
         'RouthMethod'].reason
 
