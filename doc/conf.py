@@ -27,6 +27,7 @@ extensions = [
     'equation_names',
     'changelog',
     'sphinx_gallery.gen_gallery',
+    'thumbnails',
 ]
 templates_path = ['_templates']
 exclude_patterns = ['ext', 'examples', '_templates', 'gallery/**/*.ipynb',
@@ -100,6 +101,7 @@ sphinx_gallery_conf = {
     'parallel': max(2, os.cpu_count()),
     'abort_on_example_error': True,
     'write_computation_times': False,   # its page loads scripts
+    'image_scrapers': ('thumbnails', 'matplotlib'),
     'image_srcset': ['2x'],
     'capture_repr': ('_repr_html_',),
 }

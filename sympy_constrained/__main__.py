@@ -33,12 +33,14 @@ package. Such a file also defines
   inputs = {function: expression}      optional: specified functions of time
   potential_energy = 'include'         optional: count that of the bodies, or
                                        'ignore' it
+  visual = {'lines': {'rod': [(0, 0), (x, y)]}}   optional: what to draw, the
+                                       arguments of plotting.plot_snapshots
 
 FILE.py:NAME picks one object of several. The status is 0 if all formulations
 agree that must, 1 if not, or if a model cannot be read.
 """
 # Further names that a file may define.
-FIELDS = 'parameters', 'start', 'inputs', 'fixed', 't_end'
+FIELDS = 'parameters', 'start', 'inputs', 'fixed', 't_end', 'visual'
 
 
 def main(arguments=None):
@@ -139,7 +141,7 @@ def write_pages(given):
         path = given.save/f'{found.name}.html'
         report(found.form(UdwadiaKalabaMethod), found.start, found.parameters,
                found.inputs, fixed=found.fixed, title=found.title,
-               **found.visual).save(path)
+               speed=min(1, found.t_end or 1), **found.visual).save(path)
         print(f'wrote {path}')
         return True
 

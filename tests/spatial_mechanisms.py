@@ -1,10 +1,9 @@
 """Mechanisms with many loops, as arguments of a method, with constants."""
 from itertools import count
-from types import SimpleNamespace
 
 from sympy import ImmutableDenseMatrix, Rational, cos, pi, sin, symbols
 from sympy.physics.mechanics import (
-    Force, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+    Force, Point, ReferenceFrame, RigidBody, System, dynamicsymbols, inertia)
 
 from sympy_constrained import Loop
 
@@ -67,13 +66,16 @@ class Mechanism:
         end.set_pos(pin, frame.x)
         return frame, end
 
-    def as_model(self):
-        """What the recursive equations take, without the ordinary form."""
-        arguments = self.arguments
-        model = SimpleNamespace()
-        model._call = 'kane', {
-            **arguments, 'configuration_constraints': arguments.pop('loops')}
-        return model
+    def as_system(self):
+        """A System, without the loops."""
+        given = self.arguments
+        system = System(given['frame'])
+        system.add_bodies(*given['bodies'])
+        system.add_loads(*given['forcelist'])
+        system.add_coordinates(*given['q_ind'])
+        system.add_speeds(*given['u_ind'])
+        system.add_kdes(*given['kd_eqs'])
+        return system
 
     @property
     def arguments(self):

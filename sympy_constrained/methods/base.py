@@ -116,8 +116,8 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         if loops:
             name = ('configuration_constraints' if self._shape == 'kane'
                     else 'hol_coneqs')
-            self._arguments[name] = [
-                *as_list(self._arguments[name], name), *loops]
+            self._arguments[name] = as_list(
+                self._arguments[name], name) + as_list(loops, 'loops')
         self._build()
         self.inertial = self.frame      # as in SymPy
         self.explicit_kinematics = self._arguments.get(

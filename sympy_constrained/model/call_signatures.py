@@ -180,6 +180,8 @@ def as_list(value, name):
         raise TypeError(
             f"`{name}` is a {type(value).__name__}. Give a list, a tuple or "
             "a column matrix, whose order is kept.")
+    if hasattr(value, '_fields'):       # a named tuple, such as a Loop
+        return [value]
     try:
         return list(value)
     except TypeError:

@@ -92,6 +92,15 @@ def closing_rows(kinematics, loop):
     """Residuals of a loop, each with a label, and with the places and
     directions of its force.
     """
+    for point in loop.point_a, loop.point_b:
+        if not isinstance(point, Point):
+            raise TypeError(
+                f"A `Loop` has a {type(point).__name__} in place of a Point. "
+                "Pass a point of each body, such as its `masscenter`.")
+    if isinstance(loop.axis, Vector):
+        raise TypeError(
+            f"`axis` of the loop {loop.label} is one Vector. Pass two, the "
+            "axis of the pin as fixed in each body.")
     g, N = kinematics.builder, kinematics.frame
     gap = kinematics.offset(loop.point_b, loop.point_a, N)
     for x, direction, label in zip(gap, N, 'xyz'):

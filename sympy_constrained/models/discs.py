@@ -256,6 +256,9 @@ def disc_on_incline() -> Model:
     disc = rigid_body('D', center, B, m, 0, 0, m*R**2/2)
     disc.potential_energy = m*g*(length - y)*sin(alpha)
     known = 2*g*sin(alpha)/3
+    x, h = y*cos(alpha) + R*sin(alpha), (length - y)*sin(alpha) + R*cos(alpha)
+    wheel = [(x, h)] + [(x + R*cos(k*pi/12 - theta), h + R*sin(
+        k*pi/12 - theta)) for k in range(25)]
     return lagrange_model(
         Lagrangian(N, disc), [y, theta], hol_coneqs=[y - R*theta],
         parameters={m: 1.5, g: 9.81, R: 0.2, length: 10.0, alpha: 0.3},
@@ -263,7 +266,10 @@ def disc_on_incline() -> Model:
         fixed=(y, y.diff()), t_end=2.0,
         dimensions={m: (1, 0, 0), y: (0, 1, 0), theta: (0, 0, 0)},
         accelerations={y.diff().diff(): known, theta.diff().diff(): known/R},
-        multipliers=(-m*g*sin(alpha)/3,))
+        multipliers=(-m*g*sin(alpha)/3,), visual={'lines': {
+            'slope': [(0, length*sin(alpha)), (
+                length*cos(alpha)/2, length*sin(alpha)/2)],
+            'disc': wheel}})
 
 
 @ready

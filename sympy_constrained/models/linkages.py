@@ -177,17 +177,18 @@ def coupler_on_cranks() -> Model:
     center = origin.locatenew('C', X*N.x + Y*N.y)
     body = rigid_body('coupler', center, B, m, 0, 0, m*c**2/3)
     body.potential_energy = m*g*Y
-    rows = []
-    for i in range(3):
-        arm = (center.pos_from(origin) + (i - 1)*c*B.x - i*c*N.x)
-        rows.append((arm.dot(arm) - length**2)/2)
+    cranks = [(origin.locatenew(f'A{i}', i*c*N.x),
+               center.locatenew(f'B{i}', (i - 1)*c*B.x)) for i in range(3)]
+    arms = [pin.pos_from(pivot) for pivot, pin in cranks]
+    rows = [(arm.dot(arm) - length**2)/2 for arm in arms]
     return bodies_model(
         N, [body], [X, Y, phi], hol_coneqs=rows,
         parameters={length: 0.5, c: 0.6, m: 2.0, g: 9.81},
         start={X: 0.9, Y: -0.4, phi: 0.0, X.diff(): 0.4, Y.diff(): 0.3,
                phi.diff(): 0.0},
         fixed=(X, X.diff()), t_end=3.0,
-        accelerations={phi.diff().diff(): Integer(0)})
+        accelerations={phi.diff().diff(): Integer(0)},
+        visual={'lines': cranks})
 
 
 _SQUEEZER = {
@@ -267,7 +268,9 @@ def andrews_squeezer() -> Model:
         u_dependent=speeds[1:], configuration_constraints=loops,
         velocity_constraints=[row.diff(dynamicsymbols._t).xreplace(rates)
                               for row in loops],
-        bodies=bodies, visual={'springs': {'spring': [C, hook]}},
+        bodies=bodies, visual={
+            'springs': {'spring': [C, hook]},
+            'lines': [(pin, end) for pin in (B, hook, knee, elbow)]},
         forcelist=[Torque(K1, mom*N.z), Force(hook, pull)],
         parameters={constant[name]: value
                     for name, value in _SQUEEZER.items()},

@@ -111,15 +111,22 @@ def quaternion_top_lagrange() -> Model:
     u2 = 2*(e0*d2 - e2*d0 + e1*d3 - e3*d1)
     u3 = 2*(e0*d3 - e3*d0 + e2*d1 - e1*d2)
     k = i + m*length**2
-    height = length*(e0**2 - e1**2 - e2**2 + e3**2)
+    axis = (2*(e1*e3 + e0*e2), 2*(e2*e3 - e0*e1),
+            e0**2 - e1**2 - e2**2 + e3**2)
+    side = (e0**2 + e1**2 - e2**2 - e3**2, 2*(e1*e2 + e0*e3),
+            2*(e1*e3 - e0*e2))
+    center = [length*a for a in axis]
+    arms = [[a + sign*length*b/2 for a, b in zip(center, side)]
+            for sign in (-1, 1)]
     return lagrange_model(
-        (k*u1**2 + k*u2**2 + j*u3**2)/2 - m*g*height, e,
+        (k*u1**2 + k*u2**2 + j*u3**2)/2 - m*g*center[2], e,
         hol_coneqs=[(e0**2 + e1**2 + e2**2 + e3**2 - 1)/2],
         parameters=dict(zip(constants, _NUMBERS)),
         start={e0: 0.969, e1: 0.247, e2: 0.0, e3: 0.0,
                d0: 0.0, d1: 0.0, d2: -17.556, d3: 72.92},
         fixed=(e1, e2, e3, d1, d2, d3), t_end=2.0,
-        dimensions={m: (1, 0, 0), length: (0, 1, 0)})
+        dimensions={m: (1, 0, 0), length: (0, 1, 0)},
+        visual={'lines': {'axis': [(0, 0, 0), center], 'spin': arms}})
 
 
 @ready

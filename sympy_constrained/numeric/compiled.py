@@ -34,7 +34,7 @@ KEPT_SOLVERS = 64
 
 
 def compile_equations(model, constants=None, inputs=None, backend='auto',
-                      recursion=False):
+                      recursion=False, loops=()):
     r"""Return the equations of a model as functions of ``(t, x, p)``.
 
     Explanation
@@ -87,6 +87,9 @@ def compile_equations(model, constants=None, inputs=None, backend='auto',
         ``System`` or a ``KanesMethod`` object. ``'auto'`` takes the recursive
         form where it exists, the model has 28 bodies or more, and all
         constraints are loops.
+    loops : iterable of Loop
+        Further loops of a ``System`` or a ``KanesMethod`` object, with
+        ``recursion``. A method has its own.
 
     Returns
     =======
@@ -111,9 +114,14 @@ def compile_equations(model, constants=None, inputs=None, backend='auto',
     if recursion:
         from .recursive import recursive_equations
         found = recursive_equations(model, constants, inputs, backend,
-                                    recursion)
+                                    recursion, loops)
         if found is not None:
             return found
+    if loops:
+        raise ValueError(
+            "`loops` are taken by the recursive equations alone. Give them "
+            "to the method, such as UdwadiaKalabaMethod.from_method(system, "
+            "loops=loops).")
     if hasattr(model, 'with_values'):   # compiled, perhaps recursive
         return model.with_values(constants, inputs, backend)
     return CompiledEquations(equations_of(model), constants, inputs, backend)

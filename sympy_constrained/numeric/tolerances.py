@@ -41,8 +41,9 @@ OFFSETS = 1e-3, 0.1
 # A state is singular below this reciprocal condition, where at most six digits
 # are left. Smaller singular values are zero if a jump of GAP separates them.
 SINGULAR, GAP = 1e-10, 1e3
-# Scaled entries and reciprocal singular values below this leave no doubt.
-FAR = 1e3
+# Scaled entries below this leave no doubt, nor do singular values above CLEAR
+# of the largest one, and this many times above rounding errors.
+FAR, CLEAR = 1e3, 1e-6
 # At a double root the residual stalls at the square root of rounding, so
 # singular values of that size are undecided.
 UNDECIDED = 1e-7

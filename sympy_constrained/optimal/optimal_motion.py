@@ -13,7 +13,8 @@ from ..interop.exported import Exported, library
 from ..numeric.compiled import (
     CompiledEquations, compile_equations, equations_of)
 from ..numeric.integrate.records import Records
-from ..numeric.integrate.simulate import simulate, time_span
+from ..numeric.integrate.arguments import time_span
+from ..numeric.integrate.simulate import simulate
 from ..numeric.linear.rank_changes import CarriedRank
 from ..numeric.names import Names, label, number
 from ..numeric.outcome import Reason
@@ -245,6 +246,10 @@ def end_times(t_span):
     """Start, and least and greatest end time."""
     if not np.iterable(t_span) or not any(map(np.iterable, t_span)):
         begin, end = time_span(t_span)
+        if not begin < end:
+            raise ValueError(
+                f"`t_span` ends at {end:g}, which does not follow the start "
+                f"{begin:g}. Give a later time.")
         return begin, end, end
     begin, (low, high) = number(t_span[0]), map(number, t_span[1])
     if not begin < low <= high:

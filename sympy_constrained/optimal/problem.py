@@ -255,6 +255,9 @@ class Problem:
             'print_time': False, 'ipopt.print_level': 0, 'ipopt.sb': 'yes',
             'ipopt.tol': tolerance, 'ipopt.max_iter': max_iterations,
             'ipopt.mu_strategy': 'adaptive',
+            # Rows may depend on each other; without this searches get stuck.
+            'ipopt.perturb_always_cd': 'yes',
+            'ipopt.jacobian_regularization_value': 1e-9,
             'iteration_callback': last})
         lbg, ubg = self.limits
         shifts = flat(np.full(x.shape, name == 'MU')

@@ -19,6 +19,9 @@ __all__ = ['comparison_table', 'constraint_table', 'equation_rows', 'math',
 # as a tree, which may be exponential in the number of operations.
 SHORT, LONG, TREE = 60, 700, 1500
 DOTS = {1: '˙', 2: '¨', 3: '⃛'}
+# Products that begin or end with a name of several letters.
+WORDS = re.compile(r'(?<=\w\w</mi>)<mo>&InvisibleTimes;</mo>|'
+                   r'<mo>&InvisibleTimes;</mo>(?=(?:<m\w+>)*<mi>\w\w)')
 # Class of a method -> theory page and number of its equations there.
 THEORY = {
     'UdwadiaKalabaMethod': ('udwadia_kalaba', 'U4'),
@@ -81,10 +84,11 @@ class Printer(MathMLPresentationPrinter):
 
 def markup(expression):
     """An expression as a part of a formula."""
+    text = Printer().doprint(expression)
     # SymPy 1.13 writes parentheses as an element that browsers have dropped
-    return Printer().doprint(expression).replace(
-        '<mfenced>', '<mrow><mo>(</mo>').replace(
-            '</mfenced>', '<mo>)</mo></mrow>')
+    text = text.replace('<mfenced>', '<mrow><mo>(</mo>').replace(
+        '</mfenced>', '<mo>)</mo></mrow>')
+    return WORDS.sub(r'\g<0><mspace width="0.17em"/>', text)
 
 
 def math(*parts, block=False):

@@ -19,6 +19,8 @@ const short = x => !isFinite(x) ? '–' : Math.abs(x) >= 1e4 || (
   x && Math.abs(x) < 1e-3) ? x.toExponential(2) : String(+x.toPrecision(4));
 
 const rounded = (x, size) => Math.abs(x) > 1e-12*Math.abs(size) ? x : 0;
+const isForce = f => f > 0 && !(
+  f*view.size <= 1e-11*Math.abs(motion.energy()));
 const measured = (x, unit) => short(x) + (unit ? ` ${unit}` : '');
 const inUnit = ({math, unit}) => math + (unit ? ` in ${unit}` : '');
 
@@ -55,13 +57,13 @@ function fit() {
     for (let k = 1; k <= 50 && performance.now() - before < 250; k++) {
       motion.advance(t + k*0.05*speed, 100);
       outs.push(view.places());
-      if (DATA.scene.forces && !strongest) strongest = largest(
+      if (DATA.scene.forces && !isForce(strongest)) strongest = largest(
         motion.forces() || []);
     }
   } catch (error) { /* as far as the motion goes */ }
   Object.assign(motion, {t, x, h, steps});
-  $('forces').parentNode.hidden = !strongest;
   view.fit(outs);
+  $('forces').parentNode.hidden = !isForce(strongest);
 }
 
 function reset(newFit = false) {
@@ -119,7 +121,8 @@ function show() {
   if (DATA.work) lines.push(['work', measured(rounded(
     motion.x[DATA.x.length], motion.energy()), energy)]);
   if (DATA.rows) lines.push(['residual', motion.residual.toExponential(1)]);
-  if (DATA.scene.forces && view.showForces && view.strongest) lines.push(
+  if (DATA.scene.forces && view.showForces && isForce(
+    view.strongest)) lines.push(
     ['largest force', measured(view.strongest, force)]);
   if (!DATA.scene.parts.length) lines.push(
     ['no bodies: give points or lines to draw', '']);
@@ -160,7 +163,8 @@ function chart(canvas, columns) {
     c.moveTo(left, Y(v));
     c.lineTo(w - 6, Y(v));
     c.stroke();
-    c.fillText(short(v), left - 6, Y(v) + 4);
+    c.fillText(short(Math.abs(v) < 1e-3*(high - low) ? 0 : v), left - 6,
+               Y(v) + 4);
   }
   c.fillText(`t = ${measured(end, DATA.units.t)}`, w - 6, h - 3);
   c.textAlign = 'left';

@@ -17,6 +17,7 @@ from ..model.call_signatures import arguments_of
 from ..model.equations import EquationsOfMotion
 from ..model.units import units_of
 from ..numeric.compiled import CompiledEquations
+from ..numeric.integrate.arguments import check_sizes
 from ..numeric.manifold.consistent_state import consistent_state
 from ..numeric.names import label
 from ..numeric.tolerances import TYPED
@@ -168,6 +169,7 @@ def report(method, start, constants=None, inputs=None, *, title=None,
         If the start cannot be made consistent.
 
     """
+    check_sizes(speed=speed)
     compiled = compiled_for_page(method, constants, inputs)
     given = compiled.names.vector(start, 'start')
     x = rounded(consistent_state(compiled, given, fixed, t), given)
@@ -183,7 +185,7 @@ def report(method, start, constants=None, inputs=None, *, title=None,
     data = functions.data(functions.write_extra(scene.drift))
     scene.write()
     equations = compiled.equations
-    name = title or type(method).__name__
+    name = str(title or type(method).__name__)
     data |= {
         'scene': scene.data, 'speed': speed,
         'states': [names_of(item, units) for item in compiled.states],

@@ -25,6 +25,7 @@ from ..model.kinetics import axes_of_body, measure_dyadic
 from ..model.loads import parse_loads
 from ..numeric.codegen.native import with_given
 from ..numeric.names import number
+from ..scene.labels import checked_view
 from ..scene.positions import Positions, system_of
 from ..scene.scene_items import (
     located_bodies, named_lines, named_places, seeds)
@@ -122,7 +123,9 @@ class Scene:
     # -- parts -----------------------------------------------------------
 
     def add_body(self, color, body, place, axes, shown):
-        """Links to neighbouring points, the shape of the inertia, a dot."""
+        """Links to neighbouring points, the shape of the inertia, a dot; a
+        block if the body slides without turning.
+        """
         at, moves = self.place(place), self.moves(place, axes)
         rigid = isinstance(body, RigidBody)
         links = [tuple(map(self.find.position, link))
@@ -142,8 +145,11 @@ class Scene:
                      ratios=len(self.refs))
             self.refs += ratios
         if moves:
+            slides = rigid and axes and not (
+                ratios or links or frame in shown or self.moves(axes))
             self.add('dot', at=at, name=body.name, color=color, trail=True,
-                     small=rigid)
+                     small=rigid, **(
+                         {'block': self.place(axes)} if slides else {}))
 
     def inertia_frame(self, body):
         """The frame of a body, or that of its inertia, if it is oriented."""
@@ -250,12 +256,14 @@ class Scene:
         g, out = found.graph.load(None, tuple(where))
         refs = [ref for name in where for ref, in out[name][:3]]
         known = {equations.t, *equations.states, *equations.constants,
-                 *equations.specifieds, *found.accelerations}
+                 *equations.specifieds, *found.accelerations, *self.numbers,
+                 *self.functions.compiled.inputs.feedback}
         if not refs or not known.issuperset(g.symbols_of(*refs)) or (
                 found.accelerations != tuple(
                     x.diff(equations.t) for x in equations.u)):
             return False
-        self.functions.write_refs('reactions', g, refs, found.accelerations)
+        self.functions.write_refs('reactions', g, refs, found.accelerations,
+                                  self.numbers)
         self.data |= {'forces': 'reactions', 'attack': [
             self.place(self.find.position(x)) for x in where.values()]}
         return True
@@ -288,8 +296,11 @@ class Scene:
 
     def view(self, view, up):
         """Choose the direction of sight, and which axis is up."""
+        if up is not None and up not in [*AXES, *(f'-{k}' for k in AXES)]:
+            raise ValueError(
+                f"`up` is {up!r}. Pass an axis, such as 'z' or '-z'.")
         found = self.samples()
-        flat = self.flat_axis(found) if view is None else next(
+        flat = self.flat_axis(found) if checked_view(view) is None else next(
             (k for k in range(3) if AXES[k] not in view and view != '3d'),
             None)
         default = 'y' if flat == 2 else 'z'

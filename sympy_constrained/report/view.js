@@ -68,6 +68,12 @@ function shape(ratios, size, fine) {
     -a[2]*Math.cos(v)], range(0, TURN, fine), range(0, Math.PI, fine/2))};
 }
 
+const cube = a => ({convex: true,
+  points: [-a, a].flatMap(x => [-a, a].flatMap(y => [-a, a].map(
+    z => [x, y, z]))),
+  faces: [[0, 1, 3, 2], [4, 5, 7, 6], [0, 1, 5, 4], [2, 3, 7, 6],
+          [0, 2, 6, 4], [1, 3, 7, 5]].map(corners => ({corners, odd: 1}))});
+
 /* Normal of a face, some corners of which may coincide. */
 function normalOf([a, b, c, d]) {
   const n = cross(add(b, a, -1), add(c, a, -1));
@@ -158,22 +164,19 @@ class View {
       const at = (...u) => Array.from(this.motion.call(
         part.f, this.motion.t, this.motion.x, u));
       const far = 0.75*this.size, around = range(0, TURN, 28);
+      const [u, v] = part.middle = this.below(out, part);
       if (part.mesh === 'rim') {
         return {points: [[0, 0, 0], ...around.map(u => at(u))],
           faces: around.slice(1).map((_, i) => ({
             corners: [0, i + 1, i + 2], odd: Math.floor(i/7) % 2}))};
       }
       if (part.mesh === 'plane') {
-        const middle = this.local(out, part, this.middle);
-        const [o, a, b] = [at(0, 0), at(1, 0), at(0, 1)];
-        const e = add(a, o, -1), f = add(b, o, -1);
-        const u = dot(add(middle, o, -1), e), v = dot(add(middle, o, -1), f);
         return {flat: true, ...grid((s, t) => at(u + s, v + t),
           range(-far, far, 10), range(-far, far, 10))};
       }
       const mesh = grid(at, around, {
         ball: range(0, Math.PI, 14), torus: range(0, TURN, 14),
-        tube: range(-far, far, 6)}[part.mesh]);
+        tube: range(v - far, v + far, 6)}[part.mesh]);
       const middle = part.inside && this.local(out, part, this.middle);
       return {convex: part.mesh === 'ball' && !part.inside, ...mesh,
         faces: part.inside ? mesh.faces.filter(({corners}) => Math.hypot(
@@ -187,6 +190,19 @@ class View {
     });
     const near = Math.abs(floor)/this.size;
     this.floor = near < 0.03 || (floor > 0 && near < 0.3) ? 0 : floor;
+  }
+
+  /* Parameters of a plane, or along a tube, near the middle of the view. */
+  below(out, part) {
+    if (!['plane', 'tube'].includes(part.mesh)) return [0, 0];
+    const at = (...u) => Array.from(this.motion.call(
+      part.f, this.motion.t, this.motion.x, u)), o = at(0, 0);
+    const step = 0.15*this.size, along = add(
+      this.local(out, part, this.middle), o, -1);
+    return [at(1, 0), at(0, 1)].map(x => {
+      const e = add(x, o, -1);
+      return step*Math.round(dot(along, e)/dot(e, e)/step);
+    });
   }
 
   local(out, {at, axes}, x) {
@@ -258,8 +274,10 @@ class View {
   draw() {
     const out = this.places();
     if (!this.box) this.fit([out]);
-    if (!this.meshes) this.build(out);
     this.follow(out);
+    if (!this.meshes || this.scene.parts.some(part => part.middle
+        && String(part.middle) !== String(this.below(out, part))))
+      this.build(out);
     this.camera();
     const {context: c, scene} = this, style = getComputedStyle(this.canvas);
     this.ink = style.getPropertyValue('--ink').trim();
@@ -493,6 +511,12 @@ class View {
         }
       }]);
     }
+    if (part.block !== undefined) {             // behind its pin
+      const behind = [];
+      this.faces(out, {at: part.at, axes: part.block}, cube(
+        1.4*this.width/this.look.scale), color, behind);
+      list.push(...behind.map(([d, paint]) => [d - 0.06*this.size, paint]));
+    }
     const radius = part.small ? Math.max(2.2, 0.3*this.width) : Math.max(
       5, 1.15*this.width*p.s/this.look.scale);
     list.push([p.depth + 0.02*this.size, () => {
@@ -527,9 +551,10 @@ class View {
     if (!(this.strongest > 0)) return;
     const color = this.dark ? '#ff7a6b' : '#c8102e';
     c.lineCap = 'butt';
+    const length = 0.3*Math.min(this.size, this.look.height/this.look.scale);
     for (const [at, force] of list) {
       const a = this.project(at), b = this.project(
-        add(at, force, 0.3*this.size/this.strongest));
+        add(at, force, length/this.strongest));
       const [x, y] = [b.x - a.x, b.y - a.y], n = Math.hypot(x, y);
       if (n < 3) continue;
       const head = Math.min(11, 0.5*n), [u, v] = [x/n, y/n];

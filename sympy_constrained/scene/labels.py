@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import permutations
 
 from sympy import Symbol, latex
 
@@ -12,13 +13,22 @@ from ..model.units import units_of
 from ..numeric.names import label
 from ..numeric.trajectory import Trajectory
 
-__all__ = ['COLORS', 'check_trajectory', 'in_unit', 'paths_of', 'rows_of',
-           'tex', 'unit_of', 'with_units', 'visible']
+__all__ = ['COLORS', 'check_trajectory', 'checked_view', 'in_unit',
+           'paths_of', 'rows_of', 'tex', 'unit_of', 'with_units', 'visible']
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; black is
 # for the ground, and yellow is too light for lines.
 COLORS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9')
 ACCENTS = ('', r'\dot', r'\ddot', r'\dddot')
+
+
+def checked_view(view):
+    """The view of a picture; raise if it is none."""
+    if view not in (None, '3d', *map(''.join, permutations('xyz', 2))):
+        raise ValueError(
+            f"`view` is {view!r}. Pass '3d', or the axes to the right and "
+            "upwards, such as 'xz'.")
+    return view
 
 
 def tex(item):

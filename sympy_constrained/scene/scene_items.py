@@ -14,7 +14,7 @@ from .. import _compat
 from ..contact import CircularRim
 from ..errors import MissingIngredientError
 from ..model.call_signatures import as_list
-from .labels import COLORS, unit_of
+from .labels import COLORS, checked_view, unit_of
 from .positions import Positions
 from .wireframes import wireframe
 
@@ -253,7 +253,7 @@ class SceneItems:
 
     def _choose_view(self, view, rotations):
         """Show a plane that contains the motion, or space."""
-        if view is None:
+        if checked_view(view) is None:
             size = np.ptp(self._corners(), axis=0)
             flat = size <= 1e-9*max(1e-9, size.max())
             view = next((v for v, k in (('xy', 2), ('xz', 1), ('yz', 0))
@@ -474,7 +474,12 @@ def named_places(points):
     """Name -> place; points have their own names."""
     if isinstance(points, Mapping):
         return {str(name): place for name, place in points.items()}
-    return {point.name: point for point in as_list(points, 'points')}
+    points = as_list(points, 'points')
+    if not all(isinstance(point, Point) for point in points):
+        raise TypeError(
+            f"`points` is {points!r}. Pass Points, or a mapping from names to "
+            "places.")
+    return {point.name: point for point in points}
 
 
 def named_lines(lines):

@@ -16,8 +16,9 @@ from sympy_constrained.errors import (
     UnsupportedFeatureError)
 from sympy_constrained.graph import Graph
 from sympy_constrained.numeric import (
-    boundary_value, compile_equations, consistent_state, grid, linearize,
-    matching_multipliers, simulate, sweep)
+    boundary_value, compile_equations, consistent_state, grid, identify,
+    linearize, matching_multipliers, simulate, sweep)
+from sympy_constrained.report import report
 
 f = Function('f')
 START = {x: 1, y: 0, x.diff(): 0, y.diff(): 0}
@@ -360,6 +361,25 @@ STARTS = (
     Case('a number among the events', lambda: run(events=[3]), TypeError,
          '`events[0]` is no function of (t, x)', 'but a int',
          'Give a function that vanishes at the event'),
+    Case('a truth value as reactions', lambda: run(reactions=True), TypeError,
+         '`reactions` is True', 'Pass the result of',
+         '`method.joint_reactions()`'),
+    Case('a page of no speed',
+         lambda: report(PENDULUM, START, VALUES, speed=0), ValueError,
+         '`speed` is 0', 'which is no positive number', 'Give one'),
+    Case('a page with a direction for upwards that is no axis',
+         lambda: report(PENDULUM, START, VALUES, up='w'), ValueError,
+         "`up` is 'w'", 'Pass an axis', "such as 'z' or '-z'"),
+    Case('a page with a view along no axis',
+         lambda: report(PENDULUM, START, VALUES, view='xx'), ValueError,
+         "`view` is 'xx'", "Pass '3d'", 'the axes to the right and upwards'),
+    Case('a number among the points of a page',
+         lambda: report(PENDULUM, START, VALUES, points=[3]), TypeError,
+         '`points` is [3]', 'Pass Points', 'a mapping from names to places'),
+    Case('values without times to identify from',
+         lambda: identify(COMPILED, {x: [1, 2]}, [m]), TypeError,
+         '`measured` is no `Measurement`', 'nor a list of them',
+         'Pass `Measurement(times, {output: values}, start)`'),
     Case('an input that fails at the start', lambda: simulate(
         PUSHED, 1, START, constants={m: 1, g: 1},
         inputs={z: lambda t, x: [][0]}),

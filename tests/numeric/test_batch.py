@@ -10,6 +10,7 @@ from sympy_constrained.errors import ConstraintError
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate, sweep)
+from sympy_constrained.numeric.integrate.batch import Batch
 from sympy_constrained.numeric.integrate.stepper import Run
 
 pytest.importorskip('numba')
@@ -108,3 +109,39 @@ def test_outputs_with_constants_for_each_state():
         for name, value in compiled.evaluate(
                 ('W', 'r'), k, x[k], p[k]).items():
             np.testing.assert_allclose(found[name][k], value, rtol=1e-13)
+
+
+def test_starts_are_projected_together(careful):
+    """One of them is far away, and one linkage cannot be assembled."""
+    compiled, start = ready('four_bar')
+    constants = dict(zip(map(str, compiled.constants), compiled.p))
+    lengths = constants['l1']*np.array([1., 1.01, 0.99, 100., 1.])
+    starts = start + 0.01*np.arange(5)[:, None]*np.cos(np.arange(6))
+    starts[4, :3] += [3., -2., 1.]
+    options = {'t_span': 0.1, 't_eval': 3, 'initial': 'project'}
+    found = sweep(compiled, {'l1': lengths}, starts, **options)
+    assert len(careful) == 0
+    assert [run.index for run in found.failed] == [3]
+    for run, length, begin in zip(found.runs, lengths, starts):
+        if run.success:
+            check_equal(run.trajectory, simulate(
+                compiled, start=begin, constants={'l1': length}, **options))
+
+
+def test_a_defect_of_the_common_loop_is_not_hidden(monkeypatch):
+    monkeypatch.setattr(Batch, 'made', lambda *_: 1/0)
+    compiled, start = ready('cartesian_pendulum')
+    with pytest.raises(ZeroDivisionError):
+        sweep(compiled, {'g': [9, 10]}, start, t_span=1)
+
+
+@pytest.mark.parametrize('change, options, error', [
+    ({'l1': [200, 300]}, {'initial': 'project'}, 'ConstraintError'),
+    ({'g': [9, 10]}, {'rtol': -1}, '`rtol` is -1'),
+    ({'g': [9, 10]}, {'initial': 'guess'}, "`initial` is 'guess'"),
+    ({'g': [9, 10]}, {'method': ['RK45']}, '`method`')])
+def test_runs_that_cannot_begin_have_the_error_of_simulate(
+        change, options, error):
+    compiled, start = ready('four_bar')
+    found = sweep(compiled, change, start, t_span=1, **options)
+    assert [error in run.error for run in found.failed] == [True, True]

@@ -138,7 +138,7 @@ def test_functions_that_are_called_have_files_of_numba():
     """Others would be read even if they belong to an earlier version."""
     assert [name for name, item in vars(loop).items() if getattr(
         getattr(item, 'stats', None), 'cache_path', None)] == [
-            'make_steps', 'make_runs', 'project_all', 'go_back']
+            'solve_each', 'make_steps', 'make_runs', 'project_all', 'go_back']
 
 
 @pytest.mark.parametrize('is_there', [True, False])

@@ -65,6 +65,7 @@ ROD = '''
     parameters = {{m: 1, g: 9.81, l: 1}}
     start = {{x: {x}, y: 0, x.diff(): 0, y.diff(): 0}}
     t_end = 0.1
+    visual = {{'lines': {{'rod': [(0, 0), (x, y)]}}}}
 '''
 
 
@@ -819,6 +820,12 @@ def test_a_file_with_a_method(write, monkeypatch, capsys):
     assert '8 random states' in capsys.readouterr().out
     assert find_model(str(write(READY))).name == 'knife_edge'
     assert find_model(f'{write(TWO)}:system').name == 'spring'
+
+
+def test_the_page_of_a_file_draws_what_the_file_says(write, tmp_path):
+    assert main(['report', str(write(ROD, x=1)), '--save', str(tmp_path)]) == 0
+    assert '"kind":"line","name":"rod"' in (tmp_path/'spring.html').read_text(
+        encoding='utf-8')
 
 
 @pytest.mark.filterwarnings('ignore:.*potential energy:UserWarning')

@@ -210,6 +210,25 @@ def test_a_closed_chain_from_an_accelerometer(segments):
         fitted.t, fitted.x)@fitted.dx).max() < 1e-7
 
 
+def test_segments_that_begin_at_the_edge_of_the_reach():
+    """At the end of a swing the measured coordinate hardly determines the
+    state, so a trial step leaves the circle.
+    """
+    x, y = dynamicsymbols('x y')
+    u, v = x.diff(), y.diff()
+    compiled = compile_equations(UdwadiaKalabaMethod(
+        m*(u**2 + v**2)/2 - m*g*y, [x, y], hol_coneqs=[x**2 + y**2 - l**2],
+        generalized_forces=[-c*u, -c*v]), {m: 1, g: 9.81, l: 1, c: 0.1})
+    motion = simulate(compiled, 4, [1, 0, 0, 0], t_eval=101, **TIGHT)
+    noise = 0.01*np.random.default_rng(1).normal(size=101)
+    found = identify(
+        compiled.with_values({g: 7, c: 0.5}),
+        Measurement(motion.t, {x: motion[x] + noise}, motion.x[0]), [g, c],
+        deviations={x: 0.01}, segments=4)
+    assert found.success
+    assert np.abs((found.values - [9.81, 0.1])/found.deviation).max() < 3
+
+
 def test_names_and_columns(pendulum, swing):
     """A data frame has names of columns."""
     data = Measurement(swing.t, {'q': swing.values[q]}, {'q': 0.8, "q'": 0})

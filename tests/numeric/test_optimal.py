@@ -208,6 +208,7 @@ def test_constraints_hold_at_all_nodes():
     (ValueError, 'end of x is 3, beyond its bound 1', {
         'bounds': {x: (0, 1)}}),
     (ValueError, 'bounds the end time by 2 and 1', {'t_span': (0, (2, 1))}),
+    (ValueError, 'ends at -1, which does not follow', {'t_span': -1}),
     (ValueError, '`intervals` is 0', {'intervals': 0})])
 def test_what_is_refused(error, text, options):
     with pytest.raises(error, match=text):

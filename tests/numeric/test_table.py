@@ -12,7 +12,7 @@ from mechanisms import m, particle, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import MissingIngredientError, SimulationError
 from sympy_constrained.numeric import Table, compile_equations, simulate
-from sympy_constrained.numeric.integrate.simulate import MULTI_STEP, ONE_STEP
+from sympy_constrained.numeric.integrate.arguments import MULTI_STEP, ONE_STEP
 
 f, h = dynamicsymbols('f h')
 TIMES = np.linspace(0, 3, 41)

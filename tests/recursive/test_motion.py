@@ -74,7 +74,8 @@ def test_parallel_cranks_turn_as_one_pendulum(count):
     through poses where all bars are in line.
     """
     made = cranks(count)
-    equations = compile_equations(made.as_model(), GIVEN, recursion=True)
+    equations = compile_equations(
+        made.as_system(), GIVEN, recursion=True, loops=made.loops)
     angles = np.where(np.arange(2*count + 1) % 2, np.pi/2, -np.pi/2)
     motion = simulate(equations, 10, [*angles, *(-angles*2/np.pi)],
                       t_eval=101)
@@ -173,3 +174,10 @@ def test_other_constants():
     assert abs(still.x).max() == 0 and still.constants == {GRAVITY: 0.}
     with pytest.raises(ValueError, match='compilation'):
         simulate(equations, 1, np.zeros(10), inputs={symbols('f'): 1})
+
+
+def test_loops_without_recursion_belong_to_the_method():
+    made = bricard()
+    with pytest.raises(ValueError, match='to the method'):
+        compile_equations(UdwadiaKalabaMethod(**made.arguments), GIVEN,
+                          loops=made.loops)

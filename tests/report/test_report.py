@@ -11,10 +11,10 @@ from sympy import (
     Symbol, asin, atan2, cos, cosh, erf, exp, floor, log, sign, sin, sqrt,
     symbols, tan)
 from sympy.physics.mechanics import (
-    LagrangesMethod, PinJoint, RigidBody, System, dynamicsymbols)
+    LagrangesMethod, PinJoint, RigidBody, System, Torque, dynamicsymbols)
 
 from sympy_constrained import (
-    GibbsAppellMethod, LinearMappingMethod, MissingIngredientError,
+    GibbsAppellMethod, LinearMappingMethod, Loop, MissingIngredientError,
     RouthMethod, UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod,
     VoronetsMethod)
 from sympy_constrained.graph import Graph
@@ -232,6 +232,25 @@ def test_reaction_of_a_pin(tmp_path):
     assert np.allclose(force, [0., 2*9.81, 0.])
 
 
+def test_reactions_under_a_control_law():
+    """The law replaces the torque in the forces of the joints, too."""
+    ground, *rods = map(RigidBody, ('ground', 'crank', 'coupler', 'rocker'))
+    torque, k, q = dynamicsymbols('T'), symbols('k'), dynamicsymbols('q:3')
+    system = System.from_newtonian(ground)
+    system.add_joints(*(
+        PinJoint(f'pin{i}', inner, rod, q[i], parent_point=i*inner.x,
+                 child_point=-rod.x, joint_axis=inner.z)
+        for i, (inner, rod) in enumerate(zip((ground, *rods), rods))))
+    system.add_loads(Torque(rods[0].frame, torque*ground.z))
+    end = rods[2].masscenter.locatenew('end', rods[2].x)
+    pivot = ground.masscenter.locatenew('pivot', 2*ground.x)
+    method = UdwadiaKalabaMethod.from_method(system, loops=[Loop(end, pivot)])
+    values = dict.fromkeys(method.equations_of_motion.constants, 1.)
+    page = report(method, [1.5, -1.5, -1.5, 0, 0, 0], {**values, k: 2.},
+                  {torque: -k*q[0]})
+    assert data_of(page)['scene']['forces'] == 'reactions'
+
+
 @pytest.mark.parametrize('cls', [
     VoronetsMethod, RouthMethod, VaccoMethod, LinearMappingMethod,
     GibbsAppellMethod])
@@ -337,6 +356,11 @@ def data_of(page):
     """The numbers of a page."""
     return json.loads(page.html.partition('const DATA = ')[2].partition(
         ';\n')[0])
+
+
+def test_pistons_are_blocks():
+    parts = data_of(page_of('slider_crank'))['scene']['parts']
+    assert [part['name'] for part in parts if 'block' in part] == ['piston']
 
 
 def test_a_start_that_was_moved_is_stated():

@@ -51,6 +51,24 @@ def test_a_loop_names_its_rows():
             Loop(end, pin, name='a'), Loop(pin, end, name='a')])
 
 
+def test_a_single_loop_needs_no_list():
+    system, end, pin = two_bars()
+    method = UdwadiaKalabaMethod.from_method(system, loops=Loop(end, pin))
+    assert method.system.constraint_names == ('end-pin x', 'end-pin y')
+
+
+@pytest.mark.parametrize('wrong, message', [
+    (lambda system, end, pin: Loop(end, system.bodies[0]),
+     'RigidBody in place of a Point.*`masscenter`'),
+    (lambda system, end, pin: Loop(end, pin, axis=system.z),
+     'end-pin is one Vector. Pass two')])
+def test_what_is_no_loop(wrong, message):
+    system, *points = two_bars()
+    with pytest.raises(TypeError, match=message):
+        UdwadiaKalabaMethod.from_method(
+            system, loops=[wrong(system, *points)])
+
+
 def test_units_of_the_rows_of_a_loop():
     system, end, pin = two_bars()
     units = units_of({**arguments_of(system)[1], 'configuration_constraints': [

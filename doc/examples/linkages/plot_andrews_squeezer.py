@@ -48,20 +48,16 @@ equations = compile_equations(method, squeezer.parameters)
 start = consistent_state(equations, squeezer.start, fixed=squeezer.fixed)
 motion = simulate(equations, 0.03, start, rtol=1e-11, atol=1e-13, t_eval=601)
 
-# The rods to the pin `end` are drawn as lines; the model knows its spring.
-
-rods = [('B', 'end'), ('D', 'end'), ('knee', 'end'), ('elbow', 'end')]
-
-# The picture.
+# The picture. The model knows its spring and its rods to the common pin.
 
 plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 4.3), layout='constrained')
 grid = figure.add_gridspec(2, 12, height_ratios=(1.5, 1))
 for column, k in enumerate((0, 170, 225)):
     panel = figure.add_subplot(grid[0, 4*column:4*column + 4])
-    plot_snapshots(motion, squeezer, lines=rods, times=[motion.t[k]],
-                   trails=False, legend=False, ax=panel)
-    panel.set_title(f't = {1e3*motion.t[k]:.2f} ms')
+    plot_snapshots(motion, squeezer, times=[motion.t[k]], trails=False,
+                   legend=False, ax=panel)
+    panel.set(title=f't = {1e3*motion.t[k]:.2f} ms', xticks=(-0.05, 0))
 
 beta, theta, gamma, phi, delta, Omega, epsilon = squeezer.coordinates
 reference = (15.81077119629904, -15.75637105984298, 0.04082224013073101,
@@ -108,5 +104,5 @@ assert np.abs(motion.energy + stored - stored[0] - work).max() < 1e-9
 # %%
 # The equations run in this page. Move a slider to change the start.
 
-report(method, start, squeezer.parameters, speed=0.01, lines=rods,
+report(method, start, squeezer.parameters, speed=0.01,
        title="Andrews' squeezing mechanism", **squeezer.visual)

@@ -118,7 +118,7 @@ plot_snapshots(motions[1], method, times=[0, 0.4, 0.8], view='yx', ax=sketch,
                trails=False, legend=False)
 sketch.invert_yaxis()
 sketch.set_title('seen from above')
-paths = figure.add_subplot(grid[:, 1])
+paths = figure.add_subplot(grid[:, 1], label='thumbnail')
 force = figure.add_subplot(grid[0, 2])
 for number, (v0, motion) in enumerate(motions.items()):
     paths.plot(motion[y], motion[x], color=f'C{number}',

@@ -84,7 +84,8 @@ for (asymmetry, integrator, order), energy in energies.items():
         label=f'{integrator}' if order == 2 else None)
 panels[0].set(title='symmetric pendulum, k = 0', xlabel='time in 1000 s',
               ylabel='energy of the oscillators')
-panels[1].set(title='asymmetric pendulum, k = 1/2', xlabel='time in 1000 s')
+panels[1].set(title='asymmetric pendulum, k = 1/2', xlabel='time in 1000 s',
+              label='thumbnail')
 panels[1].text(5, 0.75, 'order 4', ha='center')
 panels[0].legend(markerscale=5, loc='upper left')
 for panel in panels:

@@ -14,7 +14,8 @@ import numpy as np
 
 from ...errors import ConstrainedDynamicsError
 from ..linear.rank_decision import is_regular
-from ..manifold.consistent_state import check_consistent, mass_spectrum
+from ..manifold.consistent_state import (
+    TOLERANCE, check_consistent, consistent_states, mass_spectrum)
 from ..outcome import Reason
 from ..tolerances import NEGATIVE, OUTGROWN
 from ..trajectory import ARRAYS, OPTIONAL
@@ -22,7 +23,8 @@ from .balance import TERMS
 from .blocks import Blocks
 from .records import assembled
 from .rodas import Rodas5P
-from .simulate import MAX_STEPS, METHODS, output_times, time_span
+from .arguments import METHODS, check_sizes, output_times, time_span
+from .simulate import MAX_STEPS
 from .stepper import Run
 
 __all__ = ['Batch', 'OPTIONS']
@@ -35,7 +37,7 @@ STATES, ENTRIES = 8192, 2**21
 
 
 class Batch:
-    """Runs from consistent states ``x`` with constants ``p``, a row for each.
+    """Runs from states ``x`` with constants ``p``, a row for each.
 
     ``trajectories`` contains None for runs that are left to
     :func:`.simulate`.
@@ -43,17 +45,27 @@ class Batch:
 
     def __init__(self, compiled, t_span, x, p, *, rtol=1e-8, atol=1e-10,
                  method='DOP853', stabilization='projection', t_eval=None,
-                 max_step=np.inf, max_steps=MAX_STEPS, **_):
-        self.compiled, self.span, self.p = compiled, time_span(t_span), p
+                 initial='check', tolerance=TOLERANCE, max_step=np.inf,
+                 max_steps=MAX_STEPS, **_):
+        self.compiled, self.p, self.trajectories = compiled, p, [None]*len(x)
         self.options = {'rtol': rtol, 'atol': atol, 'max_step': max_step}
-        self.times = output_times(t_eval, self.span)
-        self.trajectories = [None]*len(x)
+        try:
+            check_sizes(tolerance=tolerance, max_steps=max_steps,
+                        **self.options)
+            self.span = time_span(t_span)
+            self.times = output_times(t_eval, self.span)
+            method = METHODS.get(method)
+        except (TypeError, ValueError):         # `simulate` will raise it
+            return
+        if stabilization != 'projection' or method is Rodas5P or (
+                initial not in ('check', 'project')
+                or compiled.inputs.called or compiled.equations.warning):
+            return
+        if initial == 'project':
+            x = consistent_states(compiled, x, self.span[0], p)
         self.run = run = self.usual_run(x)
-        method = METHODS[method]
-        if run is None or stabilization != 'projection' or (
-                method is Rodas5P or not Blocks.apply_to(run, method)
-                or compiled.inputs.called or compiled.equations.warning
-                or run.rank.solver.kept is not None):
+        if run is None or not Blocks.apply_to(run, method) or (
+                run.rank.solver.kept is not None):
             return
         self.blocks = Blocks(run, method, **self.options)
         self.code = self.blocks.code(run.t, run.rates.begin[:run.size])
@@ -73,7 +85,7 @@ class Batch:
     def usual_run(self, x):
         """A :class:`.Run` like the others, None if there is none."""
         for k in {0, len(x)//2, len(x) - 1}:
-            with suppress(ConstrainedDynamicsError, ArithmeticError):
+            with suppress(Exception):   # of this run, or of a user's function
                 compiled = self.compiled.with_values(self.p[k])
                 check_consistent(compiled, self.span[0], x[k])
                 return Run(compiled, self.span, x[k],

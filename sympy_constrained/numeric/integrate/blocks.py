@@ -20,8 +20,8 @@ from .rodas import Rodas5P
 
 __all__ = ['Blocks', 'Block', 'is_compiled']
 
-# Steps in the first block, and in any. A block is twice as long as the number
-# of steps that were accepted of the last one.
+# Steps in the first block if events may end it, and in any. A block is twice
+# as long as the number of steps that were accepted of the last one.
 FIRST, LONGEST = 256, 1024
 # Steps in Python after a block without steps; twice as many after each more.
 PAUSE = 4
@@ -51,7 +51,8 @@ class Blocks:
         from . import loop
         self.loop, self.run, self.options = loop, run, options
         self.tableau = loop.tableau_of(method)
-        self.length, self.longest = FIRST, LONGEST
+        run.rank.solve_each = loop.solve_each
+        self.length, self.longest = FIRST if run.events else LONGEST, LONGEST
         self.pause, self.waiting = PAUSE, 0
         self._code = None, None         # a solver, and its machine code
         self._kept = ()                 # constants of the machine code

@@ -31,7 +31,8 @@ from ..manifold.projection import CLOSE, ROUNDING
 from .rodas import Rodas5P
 
 __all__ = ['Code', 'Tableau', 'make_steps', 'make_runs', 'project_all',
-           'go_back', 'interpolant', 'tableau_of', 'FULL', 'END', 'TROUBLE']
+           'go_back', 'solve_each', 'interpolant', 'tableau_of', 'FULL', 'END',
+           'TROUBLE']
 
 # Why the loop returns: all records are full, the end is reached, or the next
 # step is not ordinary.
@@ -158,15 +159,47 @@ def dop853_extension(count):
     return np.ascontiguousarray(parts.T@powers[:, 1:])
 
 
-@njit(nogil=True)
+# Counting the references to arrays takes longer than the steps. Functions that
+# make no array do without; they copy entries one by one, as numba makes arrays
+# to assign slices.
+plain = njit(nogil=True, _nrt=False)
+
+
+@plain
 def size_of(x):
+    """The largest absolute value, at least one."""
     size = 1.
     for value in x:
         size = max(size, abs(value))
     return size
 
 
-@njit(nogil=True)
+@plain
+def largest(x):
+    """The largest of values that are not negative."""
+    size = 0.
+    for value in x:
+        size = max(size, value)
+    return size
+
+
+@plain
+def fill(target, values):
+    """Fill an array by the first ``values``."""
+    for i in range(len(target)):
+        target[i] = values[i]
+
+
+@plain
+def distance(x, other):
+    """The largest difference of entries of ``x``."""
+    far = 0.
+    for i in range(len(x)):
+        far = max(far, abs(x[i] - other[i]))
+    return far
+
+
+@plain
 def is_bad(machine, t, x, out):
     """Call machine code; whether the outputs are not good."""
     if machine.count:
@@ -176,7 +209,7 @@ def is_bad(machine, t, x, out):
         out.ctypes.data)
 
 
-@njit(nogil=True)
+@plain
 def look_up(tables, count, t):
     """Values of all tables at a time."""
     begin = 2*count + 2
@@ -193,7 +226,7 @@ def look_up(tables, count, t):
         tables[k] = value
 
 
-@njit(nogil=True)
+@plain
 def stage(rates, t, h, y, a, K, k, trial, out):
     """Rates ``K[k]`` at a stage; returns whether they are good."""
     combine(a[k, :k], K, trial)
@@ -201,11 +234,11 @@ def stage(rates, t, h, y, a, K, k, trial, out):
         trial[i] = y[i] + h*trial[i]
     if is_bad(rates, t, trial, out):
         return False
-    K[k] = out[:len(y)]
+    fill(K[k], out)
     return True
 
 
-@njit(nogil=True)
+@plain
 def combine(weights, K, total):
     """The sum ``total`` of weighted rows.
 
@@ -219,13 +252,14 @@ def combine(weights, K, total):
                 value += weights[k]*K[k, i]
             total[i] = value
         return
-    total[:] = 0.
+    for i in range(n):
+        total[i] = 0.
     for k in range(len(weights)):
         for i in range(n):
             total[i] += weights[k]*K[k, i]
 
 
-@njit(nogil=True)
+@plain
 def projected(correct, t, x, levels, out, trail):
     """Project ``x`` in place; its relative distance before and after.
 
@@ -235,46 +269,45 @@ def projected(correct, t, x, levels, out, trail):
     Without success the distance after is negative.
     """
     q, u, holonomic, velocity, others = levels
-    trail[:, 0] = 0
     made = 0
     rows = q + u
     last_row = rows + holonomic + velocity + others
     if is_bad(correct, t, x, out):
         return 0., -1.
-    before = out[rows:last_row].max()/size_of(x[:rows])
+    before = largest(out[rows:last_row])/size_of(x[:rows])
     for first, count, row, number in (
             (0, q, rows, holonomic), (q, u, rows + holonomic, velocity)):
         last = np.inf
         for k in range(NEWTON + 1):
-            far = 0.
-            for i in range(row, row + number):
-                far = max(far, out[i])
-            far /= size_of(x[first:first + count])
+            far = largest(out[row:row + number])/size_of(
+                x[first:first + count])
             if far <= GOOD or (far < ROUNDING and far > last/2):
                 break
             if k == NEWTON:
                 return before, -1.
             last = far
-            trail[made, 0], trail[made, 1:] = first + count, x
+            trail[made, 0] = first + count
+            fill(trail[made, 1:], x)
             made += 1
             for i in range(first, first + count):
                 x[i] += out[i]
             if is_bad(correct, t, x, out):
                 return before, -1.
-    after = out[rows:last_row].max()/size_of(x[:rows])
+    after = largest(out[rows:last_row])/size_of(x[:rows])
     return before, after if after <= ROUNDING else -1.
 
 
-@njit(nogil=True)
+@plain
 def accepted(correct, t, x, levels, moved, out, trail):
     """Project ``x`` to ``moved``; the distance, negative if it jumps."""
-    moved[:] = x
-    if levels[2:].sum() == 0:
-        trail[:, 0] = 0
+    fill(moved, x)
+    for k in range(len(trail)):
+        trail[k, 0] = 0
+    if levels[2] + levels[3] + levels[4] == 0:
         return 0.
     before, after = projected(correct, t, moved, levels, out, trail)
     n = levels[0] + levels[1]
-    change = np.abs(moved[:n] - x[:n]).max()/size_of(x[:n])
+    change = distance(moved[:n], x)/size_of(x[:n])
     if change > JUMP*max(before, NOTHING) and before < NEAR:
         return -1.
     return after
@@ -295,7 +328,7 @@ def interpolant(rates, tableau, t, h, y, K, trial, out):
     return powers, True
 
 
-@njit(nogil=True)
+@plain
 def error_of(tableau, K, h, y, new, rtol, atol):
     """The error of a step, relative to the tolerances."""
     first = second = 0.
@@ -312,7 +345,7 @@ def error_of(tableau, K, h, y, new, rtol, atol):
     return abs(h)*first/np.sqrt((first + 0.01*second)*len(y))
 
 
-@njit(nogil=True)
+@plain
 def explicit_stages(rates, tableau, t, h, y, K, new, out):
     """Stages of a Runge-Kutta method, the last one at the end ``new``."""
     for k in range(1, tableau.stages + 1):
@@ -322,7 +355,7 @@ def explicit_stages(rates, tableau, t, h, y, K, new, out):
     return True
 
 
-@njit(nogil=True)
+@njit(nogil=True, _nrt=True)
 def rosenbrock_stages(rates, tableau, t, h, y, rate, J, K, new, out):
     """Stages of a Rosenbrock method, and the end ``new``.
 
@@ -380,7 +413,56 @@ def factored(A):
     return rows
 
 
-@njit(nogil=True)
+@plain
+def eliminated(B):
+    """Turn the rows ``(A, C)`` into ``(1, A**-1*C)``; whether that exists."""
+    n, width = B.shape
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(B[i, k]) > abs(B[pivot, k]):
+                pivot = i
+        if not abs(B[pivot, k]) > 0:
+            return False
+        for j in range(width - 1, k - 1, -1):
+            B[k, j], B[pivot, j] = B[pivot, j], B[k, j]
+        for j in range(width - 1, k - 1, -1):
+            B[k, j] /= B[k, k]
+        for i in range(n):
+            factor = B[i, k]
+            if i != k and factor != 0:
+                for j in range(k + 1, width):
+                    B[i, j] -= factor*B[k, j]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def solve_each(matrices, rights):
+    """Solutions and reciprocal conditions, 0 where a matrix is singular."""
+    n = rights.shape[1]
+    z, conditions = np.zeros_like(rights), np.zeros(len(rights))
+    B = np.empty((n, 2*n + 1))
+    for k in range(len(rights)):
+        A = matrices[k]
+        for i in range(n):
+            for j in range(n):
+                B[i, j], B[i, n + j] = A[i, j], i == j
+            B[i, 2*n] = rights[k, i]
+        if not eliminated(B):
+            continue
+        sizes = 0., 0.
+        for j in range(n):
+            one = two = 0.
+            for i in range(n):
+                one += abs(A[i, j])
+                two += abs(B[i, n + j])
+            sizes = max(sizes[0], one), max(sizes[1], two)
+            z[k, j] = B[j, 2*n]
+        conditions[k] = 1/(sizes[0]*sizes[1])
+    return z, conditions
+
+
+@plain
 def solve_factored(A, rows, right, x):
     """Solve for one right side by the factors of :func:`factored`."""
     n = len(rows)
@@ -432,7 +514,7 @@ def jacobian(rates, slopes, sizes, z, t, y, J, out):
     return True
 
 
-@njit(nogil=True)
+@plain
 def one_step(rates, tableau, rtol, atol, t, y, rate, J, end, h, K, new,
              out):
     """The stages ``K`` and the end ``new`` of a step within the tolerances.
@@ -471,7 +553,7 @@ def one_step(rates, tableau, rtol, atol, t, y, rate, J, end, h, K, new,
     return t, 0., evaluations
 
 
-@njit(nogil=True)
+@plain
 def between(part, y, powers, new):
     """The interpolant at a part of a step."""
     for i in range(len(y)):
@@ -541,7 +623,7 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
         if drift[step] < 0:
             return TROUBLE, step, due, evaluations, h
         F[step + 1] = made[stages]
-        if tableau.gamma or not np.all(moved == new):
+        if tableau.gamma or distance(moved, new) > 0:
             evaluations += 1
             if is_bad(rates, t_new, moved, out):
                 return TROUBLE, step, due, evaluations, h
@@ -567,7 +649,7 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
     return FULL, len(drift), due, evaluations, h
 
 
-@njit(nogil=True)
+@plain
 def first_size(rates, tableau, rtol, atol, t, y, rate, left, trial, out):
     """The size of the first step in the time ``left``, as in SciPy.
 

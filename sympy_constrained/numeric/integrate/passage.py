@@ -27,7 +27,6 @@ References
 """
 from __future__ import annotations
 
-from collections import deque
 from functools import partial
 from typing import NamedTuple
 
@@ -89,7 +88,13 @@ class Approach(NamedTuple):
 
 def quickly(rows):
     """Singular values, in descending order, to 1e-8 of the largest."""
-    squares = np.linalg.eigvalsh(rows@rows.swapaxes(-1, -2))
+    squares = rows@rows.swapaxes(-1, -2)
+    if rows.shape[-2] == 2:             # as in planar loops
+        (a, b), (_, c) = np.moveaxis(squares, (-2, -1), (0, 1))
+        half, apart = (a + c)/2, np.hypot((a - c)/2, b)
+        squares = np.stack([half - apart, half + apart], axis=-1)
+    else:
+        squares = np.linalg.eigvalsh(squares)
     return np.sqrt(np.maximum(squares[..., ::-1], 0.))
 
 
@@ -100,7 +105,7 @@ class PassageFinder:
         self.compiled = compiled
         self.motion, self.size = compiled.motion, len(compiled.states)
         self.solver = None
-        self.accepted = deque(maxlen=KEPT)
+        self.times = self.states = np.zeros(0)  # that were accepted
         self.usual, self.largest = 0., np.finfo(float).tiny
         self._last = None, None, 0.     # time, rows, reciprocal condition
         self._cleared = None
@@ -157,12 +162,18 @@ class PassageFinder:
     def accept(self, t, y, solver):
         """Take note of an accepted state."""
         self.solver = solver
-        self.accepted.append((t, y))
+        self._keep(np.array([t]), y[None])
         rows = self.rows(t, y[:self.size])
         least, largest = self.singular_values(rows)
         self.largest = max(self.largest, largest)
         self.usual = max(self.usual, least/self.largest)
         self._last = t, rows, least/self.largest
+
+    def _keep(self, t, y):
+        """Keep the last accepted states."""
+        if len(self.times):
+            t, y = np.append(self.times, t), np.vstack([self.states, y])
+        self.times, self.states = t[-KEPT:], y[-KEPT:]
 
     def ordinary(self, t, y, rates, W):
         """The states of a block that follow the first one, as a function that
@@ -182,10 +193,9 @@ class PassageFinder:
 
         def accept(k):
             """Take note of the states up to number ``k``."""
-            first = max(1, k + 1 - KEPT)
-            new = first + np.flatnonzero((t[first:k + 1] - self.accepted[
-                -1][0])*(t[-1] - t[0]) > 0)
-            self.accepted.extend(zip(t[new], y[new]))
+            new = np.flatnonzero(
+                (t[:k + 1] - self.times[-1])*(t[-1] - t[0]) > 0)
+            self._keep(t[new], y[new])
             self.largest, self.usual = largest[k], usual[k]
             self._last = t[k], rows[k], ratio[k]
 
@@ -237,13 +247,12 @@ class PassageFinder:
 
     def forget(self, t):
         """Forget the states that were accepted before a time."""
-        times = [s for s, _ in self.accepted]
-        for _ in times[:times.index(t)] if t in times else ():
-            self.accepted.popleft()
+        first = int(np.argmax(self.times == t))
+        self.times, self.states = self.times[first:], self.states[first:]
 
     def clear(self, end):
         """Find no singular configuration before a time."""
-        self._cleared = sorted((self.accepted[-1][0], end))
+        self._cleared = sorted((self.times[-1], end))
 
     def find(self, t, x, path):
         """An :class:`Approach` within the step to ``t``, or None.
@@ -332,7 +341,7 @@ class PassageFinder:
         """A :class:`Passage` from the last state to ``limit`` at most, an
         :class:`Approach` if the edge can be nearer, None if no rank is lost.
         """
-        t, y = self.accepted[-1]
+        t, y = self.times[-1], self.states[-1]
         half = approach.singular - t
         passage = Passage(self.knots(abs(half)), rates, self.size)
 
@@ -374,9 +383,9 @@ class PassageFinder:
 
     def knots(self, apart):
         """The last accepted states with at least this distance in time."""
-        chosen = [self.accepted[-1]]
-        for t, y in reversed(self.accepted):
-            if abs(t - chosen[-1][0]) >= apart:
+        chosen = []
+        for t, y in zip(self.times[::-1].tolist(), self.states[::-1]):
+            if not chosen or abs(t - chosen[-1][0]) >= apart:
                 chosen.append((t, y))
             if len(chosen) == KNOTS:
                 break

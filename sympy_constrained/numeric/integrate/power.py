@@ -103,9 +103,6 @@ def energy_rates(compiled, t, x, rates, p=None):
 
     None if the energy is unknown, calls Python inputs or has no gradient.
     """
-    if not compiled.has('energy') or compiled.inputs.called.keys() & {
-            *compiled.equations.graph.symbols(('energy',))}:
-        return None
     gradient = compiled.kept(
         'energy_gradient', lambda: energy_gradient(compiled))
     if gradient is None:
@@ -119,8 +116,12 @@ def energy_rates(compiled, t, x, rates, p=None):
 
 
 def energy_gradient(compiled):
-    """Derivatives of the energy by time and states, as a function."""
+    """Derivatives of the energy by time and states, as a function, or None.
+    """
     equations = compiled.equations
+    if not compiled.has('energy') or compiled.inputs.called.keys() & {
+            *equations.graph.symbols(('energy',))}:
+        return None
     g, out = with_given(equations.graph, ('energy',),
                         compiled.inputs.given).load()
     moving = [g.input(x, dynamic=True)

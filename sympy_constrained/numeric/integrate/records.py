@@ -7,7 +7,7 @@ from ..trajectory import Trajectory
 from .balance import Balance, product
 from .power import energy_rates
 
-__all__ = ['Records', 'assembled']
+__all__ = ['Records', 'assembled', 'check_reactions']
 
 
 class Records:
@@ -102,3 +102,11 @@ def assembled(compiled, columns=None, p=None, **fields) -> Trajectory:
         residual_names=compiled.residual_names,
         constants=dict(zip(compiled.constants,
                            compiled.parameters().tolist())), **fields)
+
+
+def check_reactions(reactions):
+    """Raise unless these are joint reactions, or None."""
+    if reactions is not None and not hasattr(reactions, 'function'):
+        raise TypeError(
+            f"`reactions` is {reactions!r}. Pass the result of "
+            "`method.joint_reactions()`.")

@@ -155,8 +155,8 @@ class Run:
         begin, end = self.t, self.span[1]
         if self.passages is not None:
             if self.t == self.kink:             # rates may jump here
-                self.passages.accepted.clear()
-            if not self.passages.accepted:
+                self.passages.times = np.zeros(0)
+            if not len(self.passages.times):
                 self.passages.accept(begin, y, self.rank.solver)
         if self.ahead is not None and self.is_inside(self.ahead.edge):
             end = self.ahead.edge

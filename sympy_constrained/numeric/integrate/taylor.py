@@ -101,15 +101,22 @@ class TaylorBlocks(Blocks):
         code = self.code(solver.t, solver.y[:run.size])
         if code is None:
             return None
-        taylor = solver.integrator()
-        *_, count, path, _ = taylor.propagate_until(
-            solver.t_bound, max_steps=int(min(self.length, most)),
-            max_delta_t=solver.max_step, c_output=True)
+        taylor, most = solver.integrator(), int(min(self.length, most))
+        T, tc = [solver.t], taylor.tc   # of the last step
+        coefficients = np.empty((most, *tc.shape))
+
+        def keep(taylor):
+            coefficients[len(T) - 1] = tc
+            T.append(taylor.time)
+            return True
+
+        taylor.propagate_until(         # its output would be compiled
+            solver.t_bound, max_steps=most, max_delta_t=solver.max_step,
+            write_tc=True, callback=keep)
+        T, count = np.array(T), len(T) - 1
         if not count:
             return None
-        T, coefficients = path.times.copy(), path.tcs
-        if taylor.time == solver.t_bound:
-            T[-1] = solver.t_bound
+        coefficients = coefficients[:count]
         Y = np.vstack([coefficients[..., 0], taylor.state])
         raw, drift = Y.copy(), np.empty(count)
         made = self.projected(code, T[1:], Y[1:], drift)
@@ -121,7 +128,10 @@ class TaylorBlocks(Blocks):
         if steps == near < count:
             self.longest = steps
         due = np.count_nonzero(solver.direction*(times - T[steps]) <= 0)
-        outputs = path(times[:due])
+        step = np.searchsorted(solver.direction*T[1:steps],
+                               solver.direction*times[:due])
+        outputs = np.einsum('kij,kj->ki', coefficients[step], np.vander(
+            times[:due] - T[step], coefficients.shape[2], increasing=True))
         if self.projected(code, times[:due], outputs, np.empty(due)) < due:
             return None
         rows = slice(steps + 1)

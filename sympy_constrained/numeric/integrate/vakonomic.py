@@ -16,7 +16,8 @@ from ..manifold.projection import distances, size_of
 from ..names import Names
 from ..outcome import Reason
 from .ends import Pace
-from .simulate import check_sizes, simulate, time_span
+from .arguments import check_sizes, time_span
+from .simulate import simulate
 
 __all__ = ['Matching', 'matching_multipliers', 'boundary_value']
 

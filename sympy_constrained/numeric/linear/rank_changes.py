@@ -15,7 +15,7 @@ from ...errors import (
 from ..manifold.projection import distances, size_of
 from ..tolerances import EXACT, OUTGROWN, WORN
 from ..outcome import RankChange
-from .solver import LinearSolver, Solution
+from .solver import LinearSolver, Solution, solve_each
 
 __all__ = ['CarriedRank']
 
@@ -30,6 +30,7 @@ class CarriedRank:
         self.compiled = compiled
         self.solver: LinearSolver = compiled.linear_solver(t, x)
         self.changes: list[RankChange] = []
+        self.solve_each = solve_each    # or a quicker one
         self._earlier: LinearSolver | None = None
         self._sign = 0.
 
@@ -65,7 +66,8 @@ class CarriedRank:
     def holds_for(self, W, r, t, x, drift):
         """For how many states in a row the decision needs no review."""
         if self.solver.kept is not None:
-            return leading(map(self._is_ordinary, W, r, t, x, drift))
+            return sum(1 for _ in takewhile(
+                bool, map(self._is_ordinary, W, r, t, x, drift)))
         scaled = W*self.solver.scale
         signs = np.linalg.slogdet(scaled)[0]
         count = leading((signs*(self._sign or signs[0]) > 0) & (
@@ -142,7 +144,7 @@ class CarriedRank:
         """Checked solutions ``z``, ranks and conditions at output times."""
         solver = self.solver
         if solver.kept is None:
-            found = solver.solve_many(W, r)
+            found = solver.solve_many(W, r, self.solve_each)
             if found is not None:
                 return found
         found = [self._solve_all(*state) for state in zip(W, r, t, x)]
@@ -166,4 +168,4 @@ class CarriedRank:
 
 def leading(values):
     """Number of true values before the first that is not."""
-    return sum(1 for _ in takewhile(bool, values))
+    return int(np.argmin(np.append(values, False)))

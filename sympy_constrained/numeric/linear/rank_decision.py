@@ -14,8 +14,8 @@ from scipy.integrate import solve_ivp
 from ...errors import ConstraintError, SingularEquationsError
 from ..manifold.projection import project
 from ..tolerances import (
-    ABOUT, CARRIED_CUT, DOUBTFUL, FAR, LAST_DIGITS, NEARBY, NEARER, NO_DIGIT,
-    NOISE, ON_SET, ROUNDINGS, SMALL, VANISHING)
+    ABOUT, CARRIED_CUT, CLEAR, DOUBTFUL, FAR, LAST_DIGITS, NEARBY, NEARER,
+    NO_DIGIT, NOISE, ON_SET, ROUNDINGS, SMALL, VANISHING)
 from .scaling import balance
 from .solver import LinearSolver
 
@@ -96,7 +96,7 @@ def is_regular(compiled, solver, t, x, p):
         if here.size:
             sigma = np.linalg.svd(here, compute_uv=False)
             return (sigma[..., 0] < here.shape[-1]*FAR) & (
-                sigma[..., -1] > np.maximum(1/FAR, FAR*np.abs(
+                sigma[..., -1] > np.maximum(CLEAR*sigma[..., 0], FAR*np.abs(
                     here - moved).max(axis=(-2, -1))))
     return np.zeros(x.shape[:-1], bool)
 

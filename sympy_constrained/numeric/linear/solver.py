@@ -32,7 +32,7 @@ from ..tolerances import (
     OUTGROWN, POOR_CHOICE, RISE, SINGULAR, UNDECIDED)
 from .scaling import balance, best_scaling, equilibrate, scales
 
-__all__ = ['LinearSolver', 'Solution']
+__all__ = ['LinearSolver', 'Solution', 'solve_each']
 
 # Factor of rows below the first of equal diagonal blocks.
 BELOW = 2.**-100
@@ -231,23 +231,16 @@ class LinearSolver:
             kept=self.kept and self.kept[::-1])
         return transposed.solve(matrix.T, right)
 
-    def solve_many(self, matrices, rights):
+    def solve_many(self, matrices, rights, solve_each):
         """``z``, ranks and conditions at many states of full rank, or None.
+
+        ``solve_each`` is the function below, or a quicker one.
         """
-        scaled = matrices*self.scale
+        scaled = np.multiply(matrices, self.scale, order='C')
         if np.abs(scaled).max(initial=0) > OUTGROWN or not scaled.size:
             return None
-        size = scaled.shape[-1]
-        sides = np.empty((len(scaled), size, size + 1))
-        sides[..., :size] = np.eye(size)
-        sides[..., size] = rights*self.row_scale
-        try:
-            solved = np.linalg.solve(scaled, sides)
-        except np.linalg.LinAlgError:
-            return None
-        inverses, z = solved[..., :size], solved[..., size]
-        condition = 1/np.prod([np.abs(part).sum(axis=1).max(axis=1)
-                               for part in (scaled, inverses)], axis=0)
+        z, condition = solve_each(
+            scaled, np.multiply(rights, self.row_scale, order='C'))
         if not condition.min() > SINGULAR:
             return None
         return (z*self.column_scale, np.full(len(z), self.rank), condition)
@@ -343,6 +336,20 @@ class LinearSolver:
             "The equations became singular (reciprocal condition "
             f"{condition:.0e} at the nominal rank {self.rank}).",
             condition=float(condition), rank=self.rank)
+
+
+def solve_each(matrices, rights):
+    """Solutions and reciprocal conditions, all 0 if a matrix is singular."""
+    size = rights.shape[1]
+    sides = np.empty((*rights.shape, size + 1))
+    sides[..., :size], sides[..., size] = np.eye(size), rights
+    try:
+        solved = np.linalg.solve(matrices, sides)
+    except np.linalg.LinAlgError:
+        return np.zeros_like(rights), np.zeros(len(rights))
+    return solved[..., size], 1/np.prod([
+        np.abs(part).sum(axis=1).max(axis=1)
+        for part in (matrices, solved[..., :size])], axis=0)
 
 
 def lu_solve(matrix, right):

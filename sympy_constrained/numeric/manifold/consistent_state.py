@@ -1,6 +1,8 @@
 """Consistent initial states, and what is wrong with inconsistent ones."""
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from ...errors import ConstraintError, InconsistentConstraintsError
@@ -9,10 +11,10 @@ from ...model.constraints import multiples
 from ..compiled import compile_equations
 from ..names import number
 from ..tolerances import NEGATIVE, OFFSETS, PART, TOLERANCE
-from .projection import distances, project, size_of
+from .projection import distances, project, project_many, size_of
 
-__all__ = ['consistent_state', 'check_consistent', 'negative_mass',
-           'violations']
+__all__ = ['consistent_state', 'consistent_states', 'check_consistent',
+           'negative_mass', 'violations']
 
 # The largest number of states that are proposed for a correction.
 PROPOSALS = 4
@@ -89,7 +91,7 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
         raise ValueError(f"`fill`: {error}.") from None
     start = names.vector(guess, 'guess', default)
     held = set(names.indices(fixed, 'fixed'))
-    free = [np.array([k for k in index if k not in held], dtype=int)
+    free = [index[~np.isin(index, [*held])] if held else index
             for _, index in compiled.levels]
     result = _from_guess(compiled, t, start, p, free)
     if result.is_within(TOLERANCE):
@@ -105,6 +107,19 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
         f"No consistent state was found{cause}: the nearest one violates "
         f"{text}. {remedy}.", rows=rows, residuals=result.residuals,
         state=result.x)
+
+
+def consistent_states(compiled, guesses, t, p):
+    """:func:`consistent_state` near rows of ``guesses``, nan without one."""
+    x, far = guesses, np.full(len(guesses), np.inf)
+    with suppress(ArithmeticError, np.linalg.LinAlgError):
+        x, far = project_many(compiled, t, guesses, p)
+    x = x.copy()
+    for k in np.flatnonzero(far > TOLERANCE):
+        x[k] = np.nan
+        with suppress(Exception):       # `simulate` will raise it
+            x[k] = consistent_state(compiled, guesses[k], t=t, p=p[k])
+    return x
 
 
 def _from_guess(compiled, t, start, p, free):

@@ -14,7 +14,7 @@ from scipy.linalg.lapack import dtrtri
 from ..tolerances import (
     CLOSE, LARGEST_CUT, LEAST_CUT, NO_GRADIENT, NO_MASS, ROUNDING)
 
-__all__ = ['Correction', 'project', 'distances', 'size_of']
+__all__ = ['Correction', 'project', 'project_many', 'distances', 'size_of']
 
 MAX_STEPS = 50
 HALVINGS = 10
@@ -122,6 +122,65 @@ def gauss_newton(rows, start, moving, metric, steps, least):
     return v, value, np.abs(value/norms_of(gradient))
 
 
+def project_many(compiled, t, x, p):
+    """:func:`project` for rows of ``x`` and ``p``, without halved steps.
+
+    Returns states and relative distances, infinite where steps must be halved.
+    """
+    x, far = x.copy(), np.zeros(len(x))
+    for name, index in compiled.levels:
+        if compiled.has(name):
+            far = np.maximum(far, gauss_newton_many(
+                compiled, name, index, t, x, p) if len(index) else np.inf)
+    return x, far
+
+
+def gauss_newton_many(compiled, name, index, t, x, p):
+    """One level of :func:`project_many`; moves ``x``."""
+    def rows(x):
+        names = name, f'{name}_jacobian'
+        outputs = compiled.evaluate(names, t, x, p)
+        return outputs[names[0]][..., 0], outputs[names[1]]
+
+    metric = mass_metrics(compiled.evaluate(('M',), t, x, p)['M']) if (
+        name == 'velocity') else np.eye(len(index))
+    (value, gradient), last = rows(x), np.inf
+    moves, fails = np.ones(len(x), bool), np.zeros(len(x), bool)
+    for _ in range(MAX_STEPS):
+        norms = norms_of(gradient)
+        far = np.abs(value/norms).max(axis=1, initial=0)/np.maximum(
+            1, np.abs(x[:, index]).max(axis=1))
+        moves &= (far > CLOSE) & ((far >= ROUNDING) | (far <= last/2))
+        if not moves.any():
+            break
+        last, step = far, metric@pseudo_inverses(
+            gradient/norms[..., None]@metric,
+            np.maximum(LEAST_CUT[name], far))@(-value/norms)[..., None]
+        trial = x.copy()
+        trial[:, index] += np.where(moves[:, None], step[..., 0], 0.)
+        new_value, new_gradient = rows(trial)
+        closer = np.linalg.norm(new_value/norms, axis=1) < np.linalg.norm(
+            value/norms, axis=1)
+        fails |= moves & ~closer & (far >= ROUNDING)
+        moves &= closer
+        x[moves], value[moves], gradient[moves] = (
+            trial[moves], new_value[moves], new_gradient[moves])
+    return np.where(moves | fails, np.inf, far)
+
+
+def pseudo_inverses(matrices, cuts):
+    """Of matrices with rows of any length, without singular values below
+    ``cuts``.
+    """
+    norms = norms_of(matrices)[..., None]
+    left, sigma, vh = np.linalg.svd(matrices/norms, full_matrices=False)
+    cuts = np.minimum(cuts, LARGEST_CUT)[:, None]
+    inverse = np.divide(1, sigma, out=np.zeros_like(sigma),
+                        where=sigma > cuts*sigma[:, :1])
+    return (vh.swapaxes(1, 2)*inverse[:, None])@(
+        left/norms).swapaxes(1, 2)
+
+
 def _shortened(rows, v, value, norms, moving, step):
     """The result of the longest halved step that comes closer, or None."""
     for halving in range(HALVINGS):
@@ -165,6 +224,16 @@ def mass_metric(mass, free):
     if share.min(initial=1.) < NO_MASS:
         return None
     return dtrtri(factor, lower=1)[0].T
+
+
+def mass_metrics(masses):
+    """The same for all speeds at several states; LinAlgError without one."""
+    factors = np.linalg.cholesky((masses + masses.swapaxes(1, 2))/2)
+    shares = np.diagonal(factors, axis1=1, axis2=2)**2/np.diagonal(
+        masses, axis1=1, axis2=2)
+    if shares.min(initial=1.) < NO_MASS:
+        raise np.linalg.LinAlgError("A direction has no mass.")
+    return np.linalg.inv(factors).swapaxes(1, 2)
 
 
 def coordinate_metric(mass, G):

@@ -15,7 +15,7 @@ __all__ = ['recursive_equations']
 CROSSOVER = 28
 
 
-def recursive_equations(model, constants, inputs, backend, recursion):
+def recursive_equations(model, constants, inputs, backend, recursion, loops):
     """The :class:`.RecursiveEquations` of a model.
 
     None if ``recursion`` is ``'auto'`` and the ordinary form is chosen.
@@ -28,16 +28,16 @@ def recursive_equations(model, constants, inputs, backend, recursion):
             if len(arguments_of(model)[1].get('bodies') or ()) < CROSSOVER:
                 return None
         with suppress(ConstrainedDynamicsError):
-            found = compiled(model, constants, inputs, backend)
+            found = compiled(model, constants, inputs, backend, loops)
             return found if found.has_loops_only else None
         return None
-    return compiled(model, constants, inputs, backend)
+    return compiled(model, constants, inputs, backend, loops)
 
 
-def compiled(model, constants, inputs, backend):
+def compiled(model, constants, inputs, backend, loops):
     if chosen(backend) != 'llvm' or find_spec('numba') is None:
         raise MissingIngredientError(
             "Recursive equations are compiled by llvmlite and numba (extra "
             "`fast`). Install them, or pass `recursion=False`.")
     from .equations import RecursiveEquations
-    return RecursiveEquations(model, constants, inputs)
+    return RecursiveEquations(model, constants, inputs, loops)

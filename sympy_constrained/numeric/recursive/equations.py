@@ -71,8 +71,8 @@ class RecursiveEquations:
 
     """
 
-    def __init__(self, model, constants=None, inputs=None):
-        self._tables = tables_of(model, inputs)
+    def __init__(self, model, constants=None, inputs=None, loops=()):
+        self._tables = tables_of(model, inputs, loops)
         kinematics = self._tables.tree.kinematics
         self.coordinates = kinematics.coordinates
         self.speeds = kinematics.speeds

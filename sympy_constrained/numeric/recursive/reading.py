@@ -9,9 +9,10 @@ from ...model.call_signatures import (
     arguments_of, as_list, check_bodies, check_coordinates)
 from ...model.kinematic_equations import solve_kinematics
 from ...model.potential import potential_of
+from .local_kinematics import LocalKinematics, refused
 from .rows import forces_of, loads_of, rows_of
 from .tables import Tables
-from .tree import LocalKinematics, Tree, refused
+from .tree import Tree
 
 __all__ = ['tables_of']
 
@@ -19,7 +20,7 @@ __all__ = ['tables_of']
 ALLOWED = 'stabilization', 'potential_energy', 'generalized_forces'
 
 
-def tables_of(model, inputs):
+def tables_of(model, inputs, loops):
     """The :class:`.Tables` of a System, a KanesMethod or a method class."""
     options = getattr(model, '_options', {})
     if hasattr(model, '_special') and not hasattr(model, '_is_explicit'):
@@ -34,6 +35,9 @@ def tables_of(model, inputs):
     shape, arguments = arguments_of(model)
     if shape != 'kane':
         raise refused("It was made from a Lagrangian.")
+    name = 'configuration_constraints'
+    arguments = {**arguments, name: as_list(
+        arguments.get(name), name) + as_list(loops, 'loops')}
     bodies, loads, auxiliary, dependent = (as_list(
         arguments.get(name), name) for name in (
             'bodies', 'forcelist', 'u_auxiliary', 'q_dependent'))

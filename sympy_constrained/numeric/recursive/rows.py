@@ -13,7 +13,7 @@ from ...model.kinematics import ZERO
 from ...model.loads import parse_loads
 from ...model.loops import Loop, perpendicular, single_frame
 from ...model.system import names_of_rows
-from .tree import refused
+from .local_kinematics import refused
 
 __all__ = ['Row', 'forces_of', 'loads_of', 'rows_of']
 

@@ -98,7 +98,11 @@ def identify(model, measured, unknown, *, bounds=None, deviations=None,
                   'state or constant')
     places = known.indices(unknown, 'unknown')
     unknown = tuple(known.objects[k] for k in dict.fromkeys(places))
-    several = [measured] if isinstance(measured, Measurement) else measured
+    several = [measured] if isinstance(measured, Measurement) else [*measured]
+    if not all(isinstance(data, Measurement) for data in several):
+        raise TypeError(
+            "`measured` is no `Measurement`, nor a list of them. Pass "
+            "`Measurement(times, {output: values}, start)`.")
     records = [checked(compiled, data) for data in several]
     outputs = Names(dict.fromkeys(
         item for record in records for item in record.outputs),

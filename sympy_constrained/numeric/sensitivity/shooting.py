@@ -196,8 +196,18 @@ class Shooting:
                     np.eye(len(size))])
             return kept[key]
 
-        found = least_squares(lambda a: at(a)[2], np.zeros(len(size)),
-                              lambda a: at(a)[3], ftol=1e-2, max_nfev=10)
+        count = len(at(np.zeros(len(size)))[2])
+
+        def rows(a):
+            try:
+                return at(a)[2]
+            except ConstrainedDynamicsError as error:   # not that way
+                if getattr(error, 'reason', None) is Reason.INTERRUPTED:
+                    raise
+                return np.full(count, np.inf)
+
+        found = least_squares(rows, np.zeros(len(size)), lambda a: at(a)[3],
+                              ftol=1e-2, max_nfev=10)
         x, motion, *_ = at(found.x)
         return motion, x
 

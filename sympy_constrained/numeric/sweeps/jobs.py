@@ -11,11 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import ConstrainedDynamicsError
 from ..compiled import CompiledEquations
 from ..integrate.batch import OPTIONS, Batch
-from ..integrate.simulate import simulate, time_span
-from ..manifold.consistent_state import consistent_state
+from ..integrate.simulate import simulate
 from ..outcome import Reason
 from ..trajectory import Trajectory
 
@@ -60,8 +58,6 @@ class Job:
                 except KeyboardInterrupt:
                     yield task.index, INTERRUPTED
                     break
-                except Exception:       # `simulate` will raise it
-                    found = {}
                 is_worth_it = 2*len(found) > len(some)
             fields = self._outcome(task, found.pop(task.index, None))
             yield task.index, fields
@@ -74,8 +70,10 @@ class Job:
             return {}
         starts = []
         for task in tasks:
-            with suppress(ConstrainedDynamicsError, ValueError):
+            with suppress(Exception):   # `simulate` will raise it
                 starts.append((task.index, *self._start_of(task)))
+        if not starts:
+            return {}
         index, x, p = zip(*starts)
         batch = Batch(self.compiled, self.t_span, np.array(x), np.array(p),
                       **self.options)
@@ -85,13 +83,8 @@ class Job:
     def _start_of(self, task):
         """State and constants at the start of a run."""
         p = self.compiled.parameters(task.p)
-        if self.start is None and self.options.get('initial') != 'project':
-            return task.start, p
-        compiled = self._equations(task)
-        x = self.start(compiled) if self.start else task.start
-        if self.options.get('initial') == 'project':
-            x = consistent_state(compiled, x, t=time_span(self.t_span)[0])
-        return compiled.names.vector(x, 'start'), p
+        x = self.start(self._equations(task)) if self.start else task.start
+        return self.compiled.names.vector(x, 'start'), p
 
     def _equations(self, task):
         return self.compiled if task.p is None else (

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..compiled import compile_equations
 from ..integrate.simulate import simulate
-from ..names import Names, by_label, label
+from ..names import Names, by_label, label, read_only
 from ..progress import Progress
 from .jobs import Job, Task
 from .result import SweepResult, SweepRun
@@ -212,9 +212,11 @@ def _tasks(compiled, parameters, states):
     for i in range(count):
         values, start = sets[i % len(sets)], starts[i % len(starts)]
         try:
-            p = compiled.with_values(values).p if values else None
-            x = None if start is None else compiled.names.vector(
-                start, 'states')
+            p = read_only(names.vector(
+                values, 'constants', compiled.p)) if values else None
+            if i < len(starts):
+                x = None if start is None else compiled.names.vector(
+                    start, 'states')
         except (ValueError, TypeError) as error:
             raise type(error)(f"Run {i}: {error}") from None
         tasks.append(Task(i, p, x))
