@@ -45,7 +45,9 @@ INTEROP ?= pydy cython symbrim casadi jax heyoka numba cffi \
 OPTIONAL ?= pandas scikit-sundae
 
 RUN = $(VENV)/bin/python
-PYTEST = -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+# Pictures that differ are in build/pictures.
+PYTEST = -m pytest -n $(WORKERS) --mpl --mpl-results-path=build/pictures \
+	$(PYTEST_ARGS)
 # The tests of a file share models, so one worker runs them all.
 QUICK = -m "not slow" --dist loadfile
 SOURCES = $(wildcard sympy_constrained tests doc benchmarks)

@@ -108,11 +108,10 @@ def made(reference, cls, **options):
 
 def own_options(method):
     """Names of given options that SymPy's classes do not take."""
-    given = {**method._options, 'weight': getattr(method, '_weight', None)}
-    found = [name for name, value in given.items() if value is not None
-             and name not in ('potential_energy', 'stabilization')]
-    if getattr(method, '_inconsistent', 'error') != 'error':
-        found.append('inconsistent')
+    found = [name for name, is_given in method._special.items() if is_given]
+    found += [name for name, value in method._options.items()
+              if value is not None and name not in (
+                  *found, 'potential_energy', 'stabilization')]
     if method._shape == 'kane' and method._potential != 0:
         found.append('potential_energy')
     return found
@@ -155,7 +154,8 @@ def from_method(reference, method, with_forces=True, **fields):
 def fifty_digits(reference, _):
     """The multiplier system, solved by mpmath."""
     method = reference.method
-    own = {'weight', 'inconsistent'}.intersection(own_options(method))
+    own = {'weight', "inconsistent='least-squares'"}.intersection(
+        own_options(method))
     if own:
         raise NotTried(f'not with `{own.pop()}`')
     if method.system.higher_rows or (

@@ -3,7 +3,7 @@ from sympy import MatrixBase
 
 from .reading import read
 
-__all__ = ['GraphMatrix', 'block_matrix', 'stack']
+__all__ = ['GraphMatrix', 'as_column', 'block_matrix', 'stack']
 
 
 class GraphMatrix:
@@ -99,6 +99,11 @@ def check(left, right, operation, fits):
         raise ValueError(
             f"The shapes {left.shape} and {right.shape} do not fit for "
             f"`{operation}`. Transpose or select rows first.")
+
+
+def as_column(builder, refs):
+    """A column of references."""
+    return GraphMatrix(builder, [[x] for x in refs], 1)
 
 
 def stack(*blocks):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from ..graph import Graph, GraphMatrix
+from ..graph.matrix import as_column
 
 __all__ = ['as_column', 'columns', 'flat', 'frozen', 'inputs', 'units',
            'written']
@@ -10,11 +11,6 @@ __all__ = ['as_column', 'columns', 'flat', 'frozen', 'inputs', 'units',
 def flat(rows):
     """The references of an output with one column."""
     return [x for x, in rows]
-
-
-def as_column(g, refs):
-    """A column on the graph."""
-    return GraphMatrix(g, [[x] for x in refs], 1)
 
 
 def columns(matrix, count):

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from time import perf_counter
 from warnings import warn
 
 import numpy as np
@@ -18,8 +17,9 @@ from ..numeric.integrate.arguments import time_span
 from ..numeric.integrate.simulate import simulate
 from ..numeric.linear.rank_changes import CarriedRank
 from ..numeric.names import Names, label, number
-from ..numeric.table import Table
 from ..numeric.outcome import Reason
+from ..numeric.progress import Progress
+from ..numeric.table import Table
 from ..numeric.trajectory import Trajectory
 from .collocation import radau
 from .problem import INTERRUPTED, Problem
@@ -91,7 +91,7 @@ class OptimalMotion:
 def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
                    final_cost=0, constants=None, inputs=None, guess=None,
                    intervals=40, nodes=5, tolerance=1e-8,
-                   max_iterations=1000) -> OptimalMotion:
+                   max_iterations=1000, progress=None) -> OptimalMotion:
     r"""Find the controls of least cost between two states.
 
     Explanation
@@ -153,6 +153,9 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
     tolerance : float
         Of the solver.
     max_iterations : int
+    progress : bool, optional
+        Show the iteration and its largest residual once the search lasts a
+        second; by default in a terminal.
 
     Returns
     =======
@@ -205,9 +208,12 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
         exported, (sympify(cost, strict=True), sympify(
             final_cost, strict=True)), bounds or {},
         intervals, radau(nodes))
-    begin = perf_counter()
-    found = problem.solve(tolerance, max_iterations)
-    result = optimum(problem, found, inputs, perf_counter() - begin)
+    bar = Progress(0, None, progress, 'iteration')
+    try:
+        found = problem.solve(tolerance, max_iterations, bar)
+    finally:
+        bar.close()
+    result = optimum(problem, found, inputs, bar.seconds)
     if not result.success:
         warn(result.message, stacklevel=2)
     return result

@@ -237,12 +237,19 @@ class Problem:
         inside[:, -1] = breaks[1:]
         return np.append(begin, inside)
 
-    def solve(self, tolerance, max_iterations) -> Found:
+    def excess(self, residuals):
+        """Of the residuals over their bounds."""
+        low, high = self.limits
+        return np.maximum(0., np.maximum(low - residuals, residuals - high))
+
+    def solve(self, tolerance, max_iterations, progress) -> Found:
         """The best values; the last ones if Ctrl-C ends the search."""
         ca, parts = self.ca, list(self.variables.values())
         w = ca.vertcat(*map(ca.vec, parts))
         g = ca.vertcat(*map(ca.vec, self.residuals.values()))
-        last = last_iterate(ca, w.numel(), g.numel())
+        last = last_iterate(
+            ca, w.numel(), g.numel(), lambda count, residuals: progress.update(
+                count, f'  infeasibility {self.excess(residuals).max():.1e}'))
         solver = ca.nlpsol('optimal_motion', 'ipopt', {
             'x': w, 'f': self.objective, 'g': g}, {
             'print_time': False, 'ipopt.print_level': 0, 'ipopt.sb': 'yes',
@@ -272,10 +279,8 @@ class Problem:
                 break
         *values, cost, rest = (x.full() for x in ca.Function(
             'result', [w], [*parts, self.objective, g])(last.x))
-        rest = rest.ravel()
-        excess = np.maximum(0., np.maximum(lbg - rest, rest - ubg))
         return Found(dict(zip(self.variables, values)), float(cost[0, 0]),
-                     status, excess, last.count)
+                     status, self.excess(rest.ravel()), last.count)
 
     def message(self, found):
         """What the solver says, and where the largest residual is."""
@@ -315,10 +320,14 @@ def position(names, key):
         return None
 
 
-def last_iterate(ca, size, residuals):
-    """A callback of casadi that keeps the last iterate and counts them."""
+def last_iterate(ca, size, residuals, show):
+    """A callback of casadi that keeps the last iterate and counts them.
+
+    It calls ``show`` with their number and the residuals.
+    """
     sizes = {'f': 1, 'x': size, 'lam_x': size, 'g': residuals,
              'lam_g': residuals, 'lam_p': 0}
+    place = ca.nlpsol_out().index('g')
 
     class Last(ca.Callback):
         def __init__(self):
@@ -334,6 +343,7 @@ def last_iterate(ca, size, residuals):
 
         def eval(self, values):
             self.x, self.count = values[0].full().ravel(), self.count + 1
+            show(self.count, values[place].full().ravel())
             return [0]
 
     return Last()

@@ -138,9 +138,9 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
             "HTML. `sympy_constrained.report.report(method, start, "
             "constants)` makes a page in which the motion runs; or save a "
             ".gif.")
+    trajectory = with_units(trajectory, model)
     times, speed = frame_times(trajectory, speed, fps)
     step = int(np.clip(SMOOTH//len(times), 1, FINEST))  # of smooth paths
-    trajectory = with_units(trajectory, model)
     items = SceneItems(trajectory, model, finer(times, step), **as_drawn(
         model, trajectory, points=points, lines=lines, contacts=contacts,
         surfaces=surfaces, springs=springs, forces=forces), view=view,
@@ -203,12 +203,12 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
     matplotlib.figure.Figure
 
     """
+    trajectory = with_units(trajectory, model)
     times = snapshot_times(trajectory, times)
     start, end = ends(trajectory)
     all_times = np.unique([*np.linspace(start, end, SMOOTH), *times])
     if end < start:
         all_times = all_times[::-1]
-    trajectory = with_units(trajectory, model)
     where = [int(np.argmin(abs(all_times - t))) for t in times]
     items = SceneItems(trajectory, model, all_times, **as_drawn(
         model, trajectory, points=points, lines=lines, contacts=contacts,

@@ -9,7 +9,8 @@ import numpy as np
 from ..numeric.names import Names, label
 from ..numeric.tolerances import TOLERANCE
 from ..scene.labels import (
-    COLORS, in_unit, paths_of, rows_of, tex, unit_of, visible, with_units)
+    COLORS, check_trajectory, in_unit, paths_of, rows_of, tex, unit_of,
+    visible, with_units)
 from ..scene.positions import system_of
 
 __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
@@ -111,6 +112,7 @@ def plot_states(trajectory, names=None, ax=None):
     ax : matplotlib axes, optional
 
     """
+    check_trajectory(trajectory)
     if names is None and ax is None:
         return _panels(trajectory, [
             (plot_states, {'names': group}) for names in _groups(trajectory)
@@ -134,6 +136,7 @@ def plot_residuals(trajectory, ax=None):
 
     On a logarithmic scale, for positions and for velocities.
     """
+    check_trajectory(trajectory)
     rows = np.maximum(np.abs(trajectory.residuals), FLOOR).T
     names = trajectory.residual_names
     count = sum(f'rate of {name}' in names for name in names)
@@ -156,9 +159,9 @@ def plot_energy(trajectory, ax=None):
 
     Without axes, nonzero power has a second panel.
     """
+    energy = known(trajectory, 'energy')
     if ax is None and _has_power(trajectory):
         return _panels(trajectory, [(plot_energy, {}), (plot_power, {})])
-    energy = known(trajectory, 'energy')
     columns, labels = [energy - energy[:1]], ['change of energy']
     error = trajectory.energy_error
     if error is not None and _quiet_energy(trajectory) is None:
@@ -166,7 +169,8 @@ def plot_energy(trajectory, ax=None):
         labels.append(f'work, within {np.abs(error).max(initial=0.):.0e}'
                       + _unit(trajectory))
     return _lines(trajectory, columns, labels, 'energy', ax,
-                  [unit_of(trajectory, 'energy')], scale=energy)
+                  [unit_of(trajectory, 'energy')],
+                  scale=_energy_scale(trajectory))
 
 
 def plot_power(trajectory, ax=None):
@@ -197,6 +201,7 @@ def plot_phase(trajectory, x, v=None, ax=None):
     ax : matplotlib axes, optional
 
     """
+    check_trajectory(trajectory)
     places = trajectory[x]
     if v is None:
         v = f"{label(x)}'"
@@ -220,6 +225,7 @@ def plot_phase(trajectory, x, v=None, ax=None):
 
 def plot_constraint_forces(trajectory, ax=None, speeds=None):
     """Generalized constraint forces, one for each speed, or for some."""
+    check_trajectory(trajectory)
     speeds = trajectory.speeds if speeds is None else speeds
     units = [FORCES.get(unit_of(trajectory, u), '') for u in speeds]
     forces, scale = _forces_on(trajectory, speeds)
@@ -233,6 +239,7 @@ def plot_multipliers(trajectory, ax=None, rows=None):
 
     Where rows are redundant, those of least norm.
     """
+    check_trajectory(trajectory)
     rows = range(len(trajectory.multiplier_names)) if rows is None else rows
     names = rows_of(trajectory)
     labels = [': '.join(filter(None, (
@@ -261,6 +268,7 @@ def plot_reactions(trajectory, names=None, ax=None):
         For forces and moments.
 
     """
+    check_trajectory(trajectory)
     if not trajectory.reactions:
         raise ValueError(
             "`trajectory` has no reactions. Pass `reactions="
@@ -325,6 +333,7 @@ def plot_motion(points, ax=None):
 
 def known(trajectory, name):
     """The energy or power of a trajectory."""
+    check_trajectory(trajectory)
     values = getattr(trajectory, name)
     if values is None:
         raise ValueError(
@@ -354,9 +363,20 @@ def _forces_on(trajectory, speeds):
 
 
 def _has_power(trajectory):
-    power, energy = trajectory.power, trajectory.energy
+    power = trajectory.power
     return power is not None and not _is_noise(
-        power*np.ptp(trajectory.t), 0. if energy is None else energy)
+        power*np.ptp(trajectory.t), _energy_scale(trajectory))
+
+
+def _energy_scale(trajectory):
+    """The largest energy, also of those that constraint forces exchange.
+
+    The energy alone may be zero throughout, but for rounding.
+    """
+    speeds = np.array([trajectory[u] for u in trajectory.speeds])
+    exchanged = trajectory.constraint_forces.T*speeds*np.ptp(trajectory.t)
+    return max(np.abs(x).max(initial=0.) for x in (
+        trajectory.energy, exchanged))
 
 
 def _by_unit(trajectory, names, unit=None):

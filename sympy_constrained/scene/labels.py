@@ -11,9 +11,10 @@ from .._compat import positions
 from ..model.call_signatures import arguments_of
 from ..model.units import units_of
 from ..numeric.names import label
+from ..numeric.trajectory import Trajectory
 
-__all__ = ['COLORS', 'checked_view', 'in_unit', 'paths_of', 'rows_of', 'tex',
-           'unit_of', 'with_units', 'visible']
+__all__ = ['COLORS', 'check_trajectory', 'checked_view', 'in_unit',
+           'paths_of', 'rows_of', 'tex', 'unit_of', 'with_units', 'visible']
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; black is
 # for the ground, and yellow is too light for lines.
@@ -69,8 +70,18 @@ def in_unit(name, unit):
     return f'{name} in {unit}' if unit else name
 
 
+def check_trajectory(trajectory):
+    """Raise for anything else, such as a method."""
+    if not isinstance(trajectory, Trajectory):
+        raise TypeError(
+            f"`trajectory` is of type {type(trajectory).__name__}, but a "
+            "Trajectory is needed. Pass the result of `simulate`, or the "
+            "attribute `motion` or `trajectory` of other results.")
+
+
 def with_units(trajectory, model):
     """The trajectory with the units of a model, unless it has some."""
+    check_trajectory(trajectory)
     if trajectory.units or model is None:
         return trajectory
     units = getattr(model, 'units', None)

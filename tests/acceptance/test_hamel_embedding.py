@@ -469,7 +469,7 @@ def test_what_vanishes_may_be_too_long_for_a_proof(rest, verdict):
     method = HamelEmbedding(m*(vx**2 + vy**2)/2, [x, y], hol_coneqs=[x - y],
                             q_dependent=[x],
                             generalized_forces=[(x - y)*rest, 0])
-    assert str(method.validity) == f'x(t) dependent: {verdict}'
+    assert str(method.validity) == f'x dependent: {verdict}'
     assert method.validity.holds is (True if verdict == 'right' else None)
 
 

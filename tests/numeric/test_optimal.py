@@ -1,4 +1,5 @@
 """Motions of least cost: closed forms, second ways, constraints, errors."""
+import re
 import signal
 from math import asin, pi, sin, sqrt
 
@@ -39,6 +40,22 @@ def pendulum(rows, intervals):
         {x: 0, y: 0.7, vx: 0, vy: 0}, [F], bounds={F: (-20, 20)},
         constants={m: 1, l: 0.7, g: 9.81}, intervals=intervals, nodes=3,
         guess={x: [0, 0.5, -0.7, 0.7, 0], y: [-0.7, -0.5, -0.2, 0.1, 0.7]})
+
+
+def test_iterations_are_shown_where_wanted(capsys, monkeypatch):
+    """With the infeasibility: large at the first, small at the last."""
+    monkeypatch.setattr('sympy_constrained.numeric.progress.PATIENCE', 0)
+    monkeypatch.setattr('sympy_constrained.numeric.progress.INTERVAL', 0)
+    best = sled(1, (0, (0.1, 20)), bounds={F: (-4, 4)}, progress=True)
+    drawn = capsys.readouterr().err
+    found = re.findall(
+        r'\riteration = (\d+)  infeasibility (\S+)  \d+ s', drawn)
+    count = best.motion.statistics['iterations']
+    assert [int(k) for k, _ in found] == list(range(1, count + 1))
+    assert float(found[0][1]) > 0.1 and float(found[-1][1]) < 1e-6
+    assert drawn.endswith('\n')
+    sled()                                              # no terminal
+    assert capsys.readouterr().err == ''
 
 
 # -- closed forms -------------------------------------------------------------

@@ -241,6 +241,29 @@ def test_what_is_not_known_has_no_panel(motion):
         plotting.plot_energy(unknown)
 
 
+def test_an_energy_of_zero_is_drawn_as_zero(motion):
+    """It may be small in a small model, where forces are small as well."""
+    energy = 1e-14*np.sin(np.arange(len(motion.t)))
+    ax, = plotting.plot_energy(replaced(motion, energy=energy)).axes
+    assert not ax.get_lines()[0].get_ydata().any()
+    small = replaced(motion, energy=energy,
+                     constraint_forces=1e-14*motion.constraint_forces)
+    ax, = plotting.plot_energy(small).axes
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(),
+                                  energy - energy[0])
+
+
+def test_a_method_in_place_of_a_trajectory():
+    cranks = mechanisms.parallel_cranks()
+    drawings = [getattr(plotting, name) for name in plotting.__all__
+                if name not in ('plot_motion', 'plot_sweep', 'plot_family',
+                                'plot_fit')]
+    for draw in drawings:
+        with pytest.raises(TypeError, match='of type UdwadiaKalabaMethod, bu'
+                                            't a Trajectory.*`simulate`'):
+            draw(cranks.method, *['X']*(draw is plotting.plot_phase))
+
+
 def test_an_energy_whose_balance_is_not_known(motion):
     free = replaced(motion, work=None)
     ax, = plotting.plot_energy(free).axes

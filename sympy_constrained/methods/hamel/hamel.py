@@ -100,7 +100,7 @@ class HamelEmbedding(EmbeddedMethod):
     >>> particle.eom[1]
     -m*z(t)*Derivative(y(t), t)**2 + m*Derivative(z(t), (t, 2))
     >>> print(particle.validity)
-    x(t) dependent: wrong, because of curvature of the constraints
+    x dependent: wrong, because of curvature of the constraints
     >>> particle.corrected.eom[1]
     m*Derivative(z(t), (t, 2))
 
@@ -275,12 +275,12 @@ class HamelEmbedding(EmbeddedMethod):
         ...     vx - R*cos(b)*va, vy - R*sin(b)*va], q_dependent=[y, a])
         >>> for choice in disc.valid_partitions():
         ...     print(choice)
-        x(t), y(t) dependent: right
-        x(t), a(t) dependent: wrong, because of curvature of the constraints
-        x(t), b(t) dependent: the rows do not determine these velocities
-        y(t), a(t) dependent: wrong, because of curvature of the constraints
-        y(t), b(t) dependent: the rows do not determine these velocities
-        a(t), b(t) dependent: the rows do not determine these velocities
+        x, y dependent: right
+        x, a dependent: wrong, because of curvature of the constraints
+        x, b dependent: the rows do not determine these velocities
+        y, a dependent: wrong, because of curvature of the constraints
+        y, b dependent: the rows do not determine these velocities
+        a, b dependent: the rows do not determine these velocities
 
         """
         found = []

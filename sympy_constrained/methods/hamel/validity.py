@@ -38,7 +38,7 @@ class Validity:
     state: dict | None = None
 
     def __str__(self):
-        names = ', '.join(map(str, self.q_dependent)) or 'nothing'
+        names = ', '.join(str(q.func) for q in self.q_dependent)
         reasons = ' and '.join(FAULTS[fault] for fault in self.faults)
         if self.holds is None:
             verdict = 'not decided'
@@ -46,4 +46,4 @@ class Validity:
             verdict = f'right, {reasons} cancel' if reasons else 'right'
         else:
             verdict = 'wrong, because of '*bool(self.discrepancy) + reasons
-        return f'{names} dependent: {verdict}'
+        return f'{names or "nothing"} dependent: {verdict}'

@@ -34,18 +34,14 @@ from sympy import Dummy, Rational
 from ...graph import (
     Derivation, GraphMatrix, gradient, jacobian, substitute)
 from ...graph.linalg import solve
+from ...graph.matrix import as_column
 from ..codegen.native import with_given
 
-__all__ = ['HALF', 'Mechanics', 'column']
+__all__ = ['HALF', 'Mechanics']
 
 HALF = Rational(1, 2)
 OUTPUTS = ('rates', 'M', 'Q', 'holonomic', 'holonomic_jacobian', 'velocity',
            'velocity_jacobian', 'energy')
-
-
-def column(builder, refs):
-    """A vector."""
-    return GraphMatrix(builder, [[x] for x in refs], 1)
 
 
 class Mechanics:
@@ -89,17 +85,17 @@ class Mechanics:
         rates = [x for x, in f.rows]
         self.is_plain = rates == self.u
         self.G = G = GraphMatrix(g, jacobian(g, rates, self.u), len(self.u))
-        u, p = column(g, self.u), column(g, self.p)
+        u, p = as_column(g, self.u), as_column(g, self.p)
         if not energy.rows:
             energy = GraphMatrix(g, [[0]])
         potential, momenta = self.at_rest(energy), M @ u
         S = p.T @ f - HALF*(u.T @ momenta) + potential
         loads = self._loads(Q, f, momenta, S)
         power = loads.T @ u + self.by(potential, [self.time])
-        multipliers = column(g, self.mu) if mu else column(g, [0]*len(A.rows))
+        multipliers = as_column(g, self.mu if mu else [0]*len(A.rows))
         momenta += A.T @ multipliers
         S -= multipliers.T @ psi
-        power -= multipliers.T @ column(g, [
+        power -= multipliers.T @ as_column(g, [
             gradient(g, x, [self.time])[0] for x, in psi.rows])
         self.found = {
             'f': f, 'G': G, 'M': M, 'momenta': momenta,
@@ -136,10 +132,10 @@ class Mechanics:
 
     def _loads(self, Q, f, momenta, S):
         """Generalized forces ``Q_n``."""
-        g, p = self.g, column(self.g, self.p)
+        g, p = self.g, as_column(self.g, self.p)
         rate = Derivation(g, {self.time: 1, **dict(zip(
             self.q, (x for x, in f.rows)))})
-        rates = [column(g, [rate(x) for x, in matrix.rows])
+        rates = [as_column(g, [rate(x) for x, in matrix.rows])
                  for matrix in (momenta, self.G.T @ p)]
         loads = Q + rates[0] - rates[1] + self.G.T @ self.by(S, self.q).T
         return self.moved(loads, self.with_momenta(self.canonical(momenta)))

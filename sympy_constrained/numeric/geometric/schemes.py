@@ -89,7 +89,8 @@ from sympy import Dummy, Rational
 
 from ...errors import MissingIngredientError, UnsupportedFeatureError
 from ...graph import Graph, jacobian, stack
-from .mechanics import HALF, Mechanics, column
+from ...graph.matrix import as_column
+from .mechanics import HALF, Mechanics
 
 __all__ = ['SCHEMES', 'IMPULSE', 'LATER', 'Scheme']
 
@@ -243,13 +244,13 @@ class Scheme:
         """New inputs, as many as there are items."""
         symbols = [Dummy() for _ in items]
         self.inputs += symbols
-        return column(self.g, [self.g.input(x, dynamic=True)
-                               for x in symbols])
+        return as_column(self.g, [self.g.input(x, dynamic=True)
+                                  for x in symbols])
 
     def at(self, node, q, u=None, mu=None):
         """Functions at a state, by name and perhaps ``p``."""
         m = self.m
-        time = column(self.g, [m.time]) + Rational(float(node))*self.step
+        time = as_column(self.g, [m.time]) + Rational(float(node))*self.step
         values = {m.time: time.rows[0][0]}
         for refs, matrix in ((m.q, q), (m.u, u), (m.mu, mu),
                              (m.called, self.called[node])):

@@ -293,7 +293,7 @@ def _checked_end(trajectory, t, raised, throw):
     return trajectory
 
 
-def _with_gains(compiled, span, x, stabilization, integrator, options):
+def _with_gains(compiled, span, x, stabilization, solver, options):
     """The equations with Baumgarte's terms, and the gains."""
     variant = compiled.variant(stabilized)
     values = dict(zip(compiled.constants, compiled.parameters()))
@@ -305,7 +305,7 @@ def _with_gains(compiled, span, x, stabilization, integrator, options):
 
     if stabilization == 'baumgarte':
         trial = Run(with_gains((0., 0.)), span, x)
-        gains = (trial_gain(trial, integrator, **options),)*2
+        gains = (trial_gain(trial, solver, **options),)*2
     else:
         gains = tuple(map(float, stabilization))
     return with_gains(gains), gains

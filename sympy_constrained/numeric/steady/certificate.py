@@ -43,6 +43,7 @@ from mpmath import iv
 from scipy.linalg import qr
 
 from ...errors import ConstrainedDynamicsError
+from ..linear.scaling import power_of_two
 from .conditions import NULL
 
 __all__ = ['Certificate', 'certificate']
@@ -92,10 +93,11 @@ def certificate(motion) -> Certificate:
     columns = conditions.columns[conditions.columns < conditions.size]
     if _is_exceptional(conditions, point, columns):
         raise ConstrainedDynamicsError(REFUSED)
-    norms, sizes = map(power_of_two, conditions.scales(point, columns))
+    norms, sizes = (
+        power_of_two(np.log2(x)) for x in conditions.scales(point, columns))
     slopes = conditions.slopes(point, columns)*sizes/norms[:, None]
-    chosen = independent_columns(slopes, columns >= conditions.count)
-    rows = independent_columns(slopes[:, chosen].T)
+    chosen = spanning_columns(slopes, columns >= conditions.count)
+    rows = spanning_columns(slopes[:, chosen].T)
     places, norms, sizes = columns[chosen], norms[rows], sizes[chosen]
     C = np.linalg.inv(slopes[np.ix_(rows, chosen)])
     where = np.ix_((0, 1), rows, np.searchsorted(conditions.places, places))
@@ -136,12 +138,7 @@ def _is_exceptional(conditions, point, columns):
 #
 # A pair of matrices, stacked, is a matrix and the radii of its entries.
 
-def power_of_two(values):
-    """The nearest ones; multiplication by them is exact."""
-    return np.exp2(np.round(np.log2(values)))
-
-
-def independent_columns(matrix, preferred=None):
+def spanning_columns(matrix, preferred=None):
     """Positions of independent columns in order; a mask of preferred ones."""
     if preferred is None:
         preferred = np.full(matrix.shape[1], True)
@@ -208,7 +205,8 @@ def pencil(conditions, point, slopes, inertia):
     """The pairs S and B of ``(S + mu B) v = 0``, without dependent rows."""
     first = conditions.count - inertia.shape[2]         # solved for
     columns = np.setdiff1d(np.arange(conditions.size), conditions.cyclic)
-    norms, sizes = map(power_of_two, conditions.scales(point, columns))
+    norms, sizes = (
+        power_of_two(np.log2(x)) for x in conditions.scales(point, columns))
     explicit, lam = columns < first, columns >= conditions.count
     count = int(explicit.sum())
     start = len(norms) - inertia.shape[1] - count
@@ -218,8 +216,8 @@ def pencil(conditions, point, slopes, inertia):
     B[:, count:, ~explicit & ~lam] = inertia
     S, B = (M*sizes/norms[start:, None] for M in (S, B))
     W = np.where(~lam, B[0, count:], S[0, count:])[:, count:]
-    kept = independent_columns(W, ~lam[count:])
-    rows = independent_columns(W[:, kept].T)
+    kept = spanning_columns(W, ~lam[count:])
+    rows = spanning_columns(W[:, kept].T)
     kept, rows = (np.append(np.arange(count), count + k) for k in (kept, rows))
     where = np.ix_((0, 1), rows, kept)
     return S[where], B[where]
@@ -227,7 +225,7 @@ def pencil(conditions, point, slopes, inertia):
 
 def radius_of_eigenvalue(S, B, value):
     """The radius of a disc around it that contains exactly one, or None."""
-    scale = power_of_two(abs(value))
+    scale = power_of_two(np.log2(abs(value)))
     R = np.array([S[0] + value*B[0], S[1] + abs(value)*B[1] + 4*EPS*(
         np.abs(S[0]) + abs(value)*np.abs(B[0]))])
     vector = np.linalg.svd(R[0])[2][-1].conj()
