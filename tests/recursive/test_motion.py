@@ -172,7 +172,7 @@ def test_parallel_cranks_turn_as_one_pendulum(count):
 
 
 def test_a_start_in_line_is_singular():
-    equations = compile_equations(cranks(1).as_model(), GIVEN, recursion=True)
+    equations = forms(cranks(1))[0]
     with pytest.raises(SimulationError, match='rank 1 here and 2') as caught:
         simulate(equations, 1, [0, 0, 0, 0, 0, 0])
     assert caught.value.reason is Reason.SINGULAR
@@ -180,7 +180,7 @@ def test_a_start_in_line_is_singular():
 
 def test_outputs_in_line_give_a_warning():
     """Two cranks that swing through the line from equal angles."""
-    equations = compile_equations(cranks(1).as_model(), GIVEN, recursion=True)
+    equations = forms(cranks(1))[0]
     start = [0.5, -0.5, 0.5, -5, 5, -5]
     in_line = brentq(lambda t: simulate(
         equations, t, start, throw=False).x[-1, 0], 0.1, 0.13)
