@@ -6,7 +6,7 @@ for sums and products belong to one class, which makes the file long.
 """
 import math
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from hashlib import blake2b
 
 from sympy import Float, Rational, Symbol
@@ -34,6 +34,13 @@ def sympy_float(value, *operands):
               if text is not None]
     return Float(Rational(value.numerator, value.denominator),
                  precision=max(digits)) if digits else None
+
+
+@lru_cache(maxsize=4096)
+def digest(seed, *key):
+    """A random number that belongs to a key."""
+    text = repr((seed, key)).encode()
+    return int.from_bytes(blake2b(text, digest_size=16).digest(), 'big')
 
 
 class GraphBuilder:
@@ -100,17 +107,13 @@ class GraphBuilder:
 
     # -- leaves ----------------------------------------------------------
 
-    def _digest(self, *key):
-        text = repr((self.seed, key)).encode()
-        return int.from_bytes(blake2b(text, digest_size=16).digest(), 'big')
-
     def input(self, symbol, dynamic=False):
         """Reference of an input, which is declared by the first call."""
         ref = self.bound.get(symbol)
         if ref is None:
             position = len(self.inputs)
-            value = self._digest('input', position) % PRIME
-            shadow = 0.3 + (self._digest('shadow', position) % 10**9)/1e9
+            value = digest(self.seed, 'input', position) % PRIME
+            shadow = 0.3 + digest(self.seed, 'shadow', position) % 10**9/1e9
             self.inputs.append(symbol)
             if dynamic:
                 self.dynamic |= 1 << position
@@ -382,7 +385,8 @@ class GraphBuilder:
             return ref
         shadow = self.shadow(a)
         shadow = shadow**(1/degree) if shadow >= 0 else math.nan
-        value = self._digest('root', self.fingerprint(a), degree) % PRIME
+        value = digest(
+            self.seed, 'root', self.fingerprint(a), degree) % PRIME
         return self._new(key, value, shadow, 1.0, self.depends[abs(a)])
 
     def sincos(self, a):
@@ -395,7 +399,7 @@ class GraphBuilder:
         ref = self._memo.get((SIN, a, None))
         if ref is not None:
             return ref, self._memo[COS, a, None]
-        tau = self._digest('angle', self.values[a]) % PRIME
+        tau = digest(self.seed, 'angle', self.values[a]) % PRIME
         scale = pow(1 + tau*tau, -1, PRIME)
         shadow, depends = self.shadows[a], self.depends[a]
         s = self._new((SIN, a, None), 2*tau*scale % PRIME,
@@ -420,8 +424,8 @@ class GraphBuilder:
                 *map(self.shadow, operands)))
         except (KeyError, TypeError, ValueError, OverflowError):
             shadow = math.nan
-        return self._new(key, self._digest('call', index, *arguments) % PRIME,
-                         shadow, 1.0, self.mask(operands))
+        value = digest(self.seed, 'call', index, *arguments) % PRIME
+        return self._new(key, value, shadow, 1.0, self.mask(operands))
 
     # -- linear combinations ---------------------------------------------
 

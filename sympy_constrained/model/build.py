@@ -18,11 +18,12 @@ from .build_kane import build_kane, set_to_zero, speeds_of
 from .build_lagrange import build_lagrange
 from .call_signatures import (
     as_expressions, as_list, check_bodies)
+from .composite_bodies import longest_chain
 from .constraint_order import replace_right_sides
 from .constraint_rows import (
     check_replacements, need_frame, nested_expression, rows_by_level,
     rows_by_order)
-from .constraints import check_multiples, constraint_blocks
+from .constraints import check_multiples, constraint_blocks, not_implied
 from .kinematics import Kinematics
 from .kinetics import from_bodies
 from .loads import parse_loads
@@ -33,9 +34,12 @@ from .velocity_checks import check_velocities, prepare_points
 __all__ = ['build_system', 'applied_forces', 'kinematics_of',
            'symbols_in_use']
 
-# The kinetics are formed by both routes, and the one with fewer operations is
-# kept. If the first route (composite bodies) needs more operations than this,
-# it is almost always the better one, and the second is left out.
+# Kinetics are formed by composite bodies or by single bodies, whichever takes
+# fewer operations: a chain of more frames than SHORT by composite bodies.
+# Both are formed, and the shorter is kept, where this may be wrong: for at
+# most SMALL operations; for short chains with more than LARGE_OF_MANY; for
+# chains in space with at most LARGE, or LARGE_OF_MANY beyond FEW bodies.
+SHORT, SMALL = 2, 100
 LARGE, FEW, LARGE_OF_MANY = 1000, 6, 350
 # Compaction saves 1 % of more operations than this, in a third of the time.
 MOST_COMPACTED = 20_000
@@ -72,15 +76,27 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
         system = form(shape, arguments, composite, nonideal_forces,
                       stabilization, generalized_forces, in_velocities,
                       exchange)
-        return system.graph.operation_count(('M', 'Q', 'A', 'b')), system
+        count = system.graph.operation_count(('M', 'Q', 'A', 'b'))
+        return count, not composite, system
 
     several = shape == 'kane' and len(bodies) >= 3
-    count, best = formed(several)
-    if several and count <= (LARGE if len(bodies) <= FEW else LARGE_OF_MANY):
-        other, system = formed(False)
-        best = system if other < count else best
+    length, is_plane = longest_chain(
+        arguments['frame'], bodies) if several else (0, True)
+    found = formed(length > SHORT)
+    if several and not settles(length, is_plane, len(bodies), found[0]):
+        found = min(found, formed(length <= SHORT))
+    count, _, best = found
     return best if count > MOST_COMPACTED else replace(
         best, graph=best.graph.compacted(SOLVED))
+
+
+def settles(length, is_plane, size, count):
+    """Whether the likely route with this count is taken without the other."""
+    if count <= SMALL:
+        return False
+    if length <= SHORT:
+        return count <= LARGE_OF_MANY
+    return is_plane or count > (LARGE if size <= FEW else LARGE_OF_MANY)
 
 
 def form(shape, arguments, composite, nonideal_forces, stabilization,
@@ -165,6 +181,10 @@ def add_constraints(kinematics, blocks, fields, stabilization, shape):
     blocks.update(constraint_blocks(
         kinematics, *([row.ref for row in level] for level in rows.values()),
         stabilization))
+    if fields.get('unstated'):
+        fields['unstated'] = not_implied(
+            kinematics.builder, blocks['velocity_jacobian'],
+            fields['unstated'])
     names = [[row.label for row in level] for level in rows.values()]
     check_multiples(kinematics, blocks, 'holonomic', names[0])
     check_multiples(kinematics, blocks, 'velocity', [

@@ -27,10 +27,37 @@ from collections import defaultdict
 from functools import reduce
 from operator import or_
 
-from .kinematics import ZERO
+from .. import _compat
+from .call_signatures import check_frame
+from .kinematics import ZERO, breadth_first
 from .partial_twists import PartialTwists
 
-__all__ = ['CompositeRoute']
+__all__ = ['CompositeRoute', 'longest_chain']
+
+
+def longest_chain(frame, bodies):
+    """The most frames that move one body, and whether all turn in one plane.
+    """
+    check_frame(frame)
+    parents = dict(breadth_first([frame], _compat.orientations))
+    first = bodies[0].masscenter
+    origin = next((point for point, _ in breadth_first(
+        [first], _compat.positions)
+        if _compat.velocity(point, frame) == 0), first)
+    before, moving = dict(breadth_first([origin], _compat.positions)), []
+    for body in bodies:
+        own, point = {getattr(body, 'frame', None)}, body.masscenter
+        while before.get(point):
+            own |= {x for _, x in _compat.positions(
+                point)[before[point]].args}
+            point = before[point]
+        for x in [*own]:
+            while parents.get(x):
+                own.add(x := parents[x])
+        moving.append({x for x in own if parents.get(x)})
+    links = [_compat.orientations(x)[parents[x]] for x in set().union(*moving)]
+    return max(map(len, moving)), any(
+        all(link[k, k] == 1 for link in links) for k in range(3))
 
 
 class CompositeRoute:

@@ -22,7 +22,7 @@ from ..graph import gradient, jacobian, read, without
 from ..graph.builder import PRIME
 
 __all__ = ['check_multiples', 'constraint_blocks', 'multiples',
-           'stabilization_gains']
+           'not_implied', 'stabilization_gains']
 
 
 # Relative difference of constants that are floats.
@@ -161,6 +161,31 @@ def multiples(g, residuals, slopes, states):
             if rest and not any(gradient(g, c, states)
                                 + gradient(g, rest, states)):
                 yield j, i, rest
+
+
+def not_implied(g, rows, numbers):
+    """Those of the numbered rows that do not follow from the other rows.
+
+    They are compared at the builder's point of the prime field.
+    """
+    basis = []
+
+    def rest(row):
+        values = list(map(g.fingerprint, row))
+        for j, other in basis:
+            if values[j]:
+                factor = values[j]
+                values = [(x - factor*y) % PRIME
+                          for x, y in zip(values, other)]
+        return values
+
+    for k, row in enumerate(rows):
+        values = () if k in numbers else rest(row)
+        if any(values):
+            j, size = next((j, x) for j, x in enumerate(values) if x)
+            inverse = pow(size, -1, PRIME)
+            basis.append((j, [x*inverse % PRIME for x in values]))
+    return tuple(k for k in numbers if any(rest(rows[k])))
 
 
 def check_multiples(kinematics, blocks, level, names):
