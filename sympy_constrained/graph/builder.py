@@ -269,18 +269,19 @@ class GraphBuilder:
         if not a or not b:
             return 0
         if a < 0:
-            return self.mul(-a, -b) if b < 0 else -self.mul(-a, b)
+            a, b = -a, -b
+        sign = 1
         if b < 0:
-            return -self.mul(a, -b)
+            sign, b = -1, -b
         if b < a:
             a, b = b, a
         if a == 1:
-            return b
+            return sign*b
         key = (MUL, a, b)
         ref = self._memo.get(key)
         if ref is None:
             ref = self._memo[key] = self._product(a, b)
-        return ref
+        return sign*ref
 
     def _product(self, a, b):
         """A product that is not in the memo, of ``1 < a <= b``."""
@@ -442,7 +443,8 @@ class GraphBuilder:
         total = 0
         for a, b in zip(x, y):
             if a and b:
-                total = self.add(total, self.mul(a, b))
+                term = self.mul(a, b)
+                total = self.add(total, term) if total else term
         return total
 
     def cross(self, x, y):

@@ -12,6 +12,8 @@ Linear or not in the speeds makes no difference: the ideal force of a
 velocity-level row is ``A^T*lam`` with ``A = dphi/du`` (Appell and Chetaev).
 """
 from itertools import zip_longest
+from math import hypot
+from operator import mul
 
 from sympy import Expr, sympify
 from sympy.matrices import MatrixBase
@@ -25,7 +27,7 @@ __all__ = ['check_multiples', 'constraint_blocks', 'multiples',
            'not_implied', 'stabilization_gains']
 
 
-# Relative difference of constants that are floats.
+# Relative difference of constants, or of rows, that are floats.
 ROUNDING = 1e-9
 
 
@@ -166,26 +168,24 @@ def multiples(g, residuals, slopes, states):
 def not_implied(g, rows, numbers):
     """Those of the numbered rows that do not follow from the other rows.
 
-    They are compared at the builder's point of the prime field.
+    They are compared at the builder's real point. A row without a value there
+    does not follow.
     """
-    basis = []
+    units = []
 
     def rest(row):
-        values = list(map(g.fingerprint, row))
-        for j, other in basis:
-            if values[j]:
-                factor = values[j]
-                values = [(x - factor*y) % PRIME
-                          for x, y in zip(values, other)]
-        return values
+        values = list(map(g.shadow, row))
+        least = ROUNDING*hypot(*values)
+        for unit in units:
+            part = sum(map(mul, values, unit))
+            values = [x - part*y for x, y in zip(values, unit)]
+        size = hypot(*values)
+        return () if size <= least else [x/size for x in values]
 
     for k, row in enumerate(rows):
-        values = () if k in numbers else rest(row)
-        if any(values):
-            j, size = next((j, x) for j, x in enumerate(values) if x)
-            inverse = pow(size, -1, PRIME)
-            basis.append((j, [x*inverse % PRIME for x in values]))
-    return tuple(k for k in numbers if any(rest(rows[k])))
+        if k not in numbers and (unit := rest(row)):
+            units.append(unit)
+    return tuple(k for k in numbers if rest(rows[k]))
 
 
 def check_multiples(kinematics, blocks, level, names):
