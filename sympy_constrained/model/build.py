@@ -117,7 +117,8 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
     add_generalized(kinematics, blocks, generalized_forces, speeds)
     settle_accelerations(kinematics, blocks, in_velocities, exchange,
                          arguments['bodies'] is not None)
-    prepare_points(kinematics, bodies)
+    if any(fields[name] for name in ROWS):
+        prepare_points(kinematics, bodies)
     add_constraints(kinematics, blocks, fields, stabilization,
                     None if exchange else shape)
     check_accelerations(kinematics, blocks, {*speeds}.difference(fields['u']))

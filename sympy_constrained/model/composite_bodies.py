@@ -34,6 +34,8 @@ from .partial_twists import PartialTwists
 
 __all__ = ['CompositeRoute', 'longest_chain']
 
+ENTRIES = (0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)
+
 
 def longest_chain(frame, bodies):
     """The most frames that move one body, and whether all turn in one plane.
@@ -102,6 +104,10 @@ class CompositeRoute:
     def finish(self):
         """Fill the mass matrix and the forces of the assembly."""
         g, assembly = self.builder, self.assembly
+        turning = [any(twist[i] for twists in self.twists
+                       for twist in twists.values()) for i in range(3)]
+        self.entries = [(i, j) for i, j in ENTRIES
+                        if turning[i] and turning[j]]
         groups = self._groups()
         self.moving = {}                # speed -> all bodies that it moves
         for k, of_speed in groups.items():
@@ -212,24 +218,22 @@ class CompositeRoute:
             d = self._difference(point, pole)
             self._shift(m, d, own, first)
             if d and any(moment):
-                cross = crossed(g, self._measured(d), moment)
+                cross = crossed(
+                    g, self._measured(d), moment, self.entries)
                 J = g.added(g.added(J, cross[0]), cross[1])
         while rest:
             bit = rest & -rest
             rest ^= bit
             m, point, frame, inertia = self.bodies[bit.bit_length() - 1]
             mass = g.add(mass, m)
-            add_to(g, own, frame, (
-                *(inertia[i][i] for i in range(3)),
-                inertia[0][1], inertia[0][2], inertia[1][2]))
+            add_to(g, own, frame, tuple(inertia[i][j] for i, j in ENTRIES))
             self._shift(m, self._difference(point, pole), own, first)
         for frame, numbers in first.items():
             h = g.added(h, self.kinematics.rotated(self.axes, frame, numbers))
         for frame, (xx, yy, zz, xy, xz, yz) in own.items():
             A = self.kinematics.rotated_matrix(self.axes, frame, (
-                (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
-            J = g.added(J, (A[0][0], A[1][1], A[2][2],
-                            A[0][1], A[0][2], A[1][2]))
+                (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)), self.entries)
+            J = g.added(J, [A[i][j] for i, j in ENTRIES])
         return mass, h, J, pole
 
     def _measured(self, parts):
@@ -243,7 +247,9 @@ class CompositeRoute:
         if len(parts) > 1:
             parts = {self.axes: self._measured(parts)}
         for frame, d in parts.items():
-            add_to(g, own, frame, crossed(g, d, g.scaled(mass, d))[0])
+            add_to(g, own, frame, crossed(
+                g, d, g.scaled(mass, d),
+                self.entries if frame is self.axes else ENTRIES)[0])
 
     def _load(self, pole, inner, rest):
         g = self.builder
@@ -324,14 +330,18 @@ def add_to(builder, table, frame, numbers):
     table[frame] = numbers if old is None else builder.added(old, numbers)
 
 
-def crossed(builder, d, h):
+def crossed(builder, d, h, entries):
     """``(d . h) - d*h^T`` and ``(d . h) - h*d^T`` as six references each."""
     # What inertia gains if a first moment ``h`` is shifted by ``d``; the first
-    # alone for a point mass.
-    g = builder
-    products = [g.mul(x, y) for x, y in zip(d, h)]
-    diagonal = tuple(g.add(products[(i + 1) % 3], products[(i + 2) % 3])
-                     for i in range(3))
-    pairs = (0, 1), (0, 2), (1, 2)
-    return (diagonal + tuple(-g.mul(d[i], h[j]) for i, j in pairs),
-            diagonal + tuple(-g.mul(d[j], h[i]) for i, j in pairs))
+    # alone for a point mass. Those that are not among the entries are zero.
+    g, products = builder, [builder.mul(x, y) for x, y in zip(d, h)]
+
+    def entry(d, h, i, j):
+        if (i, j) not in entries:
+            return 0
+        if i != j:
+            return -g.mul(d[i], h[j])
+        return g.add(products[(i + 1) % 3], products[(i + 2) % 3])
+
+    return (tuple(entry(d, h, i, j) for i, j in ENTRIES),
+            tuple(entry(h, d, i, j) for i, j in ENTRIES))
