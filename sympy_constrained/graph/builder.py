@@ -96,6 +96,7 @@ class GraphBuilder:
         self.read = {}                  # memo of the reader
         self._shared = {}               # equal bits are one object
         self._known = {0: 0, 1: 1, PRIME - 1: -1}
+        self._constants = {0: 0, 1: 1}
         self._memo = {}
         self._template_index = {}
         self.partials = {}              # memo of calculus.partial
@@ -124,11 +125,15 @@ class GraphBuilder:
 
     def constant(self, value, text=None):
         """Reference of an exact rational; ``text`` is a SymPy Float."""
-        value = Fraction(value)
+        ref = self._constants.get(value)
+        if ref is None:
+            ref = self._constants[value] = self._constant(
+                Fraction(value), text)
+        return ref
+
+    def _constant(self, value, text):
         if value < 0:
             return -self.constant(-value, None if text is None else -text)
-        if not value:
-            return 0
         number = value.numerator*pow(value.denominator, -1, PRIME) % PRIME
         ref = self._known.get(number)
         if ref is None:
@@ -353,7 +358,9 @@ class GraphBuilder:
         node = self.nodes[a]
         if node[0] == CONST:
             value = 1/node[1]
-            return self.constant(value, sympy_float(value, node))
+            ref = self._memo[key] = self.constant(
+                value, sympy_float(value, node))
+            return ref
         shadow = self.shadows[a]
         shadow = 1/shadow if shadow else math.nan
         return self._new(key, pow(self.values[a], -1, PRIME), shadow,

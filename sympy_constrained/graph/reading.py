@@ -46,10 +46,11 @@ def read(builder, expr):
     A :exc:`.ConstrainedDynamicsError` is raised for what is not a real scalar:
     ``I``, ``nan``, infinities, matrices, unevaluated logic.
     """
-    try:
-        expr = sympify(expr, strict=True)       # text is never evaluated
-    except SympifyError:
-        raise unreadable(expr) from None
+    if not isinstance(expr, Expr):
+        try:
+            expr = sympify(expr, strict=True)   # text is never evaluated
+        except SympifyError:
+            raise unreadable(expr) from None
     ref = builder.read.get(expr)
     return read_with(builder, expr, builder.read) if ref is None else ref
 

@@ -293,7 +293,8 @@ def check_names(builder, fields):
 
     for x in (builder.time, *fields['q'], *fields['u'], *builder.inputs):
         x = x.expr if isinstance(x, Derivative) else x
-        name = x.func.__name__ if isinstance(x, AppliedUndef) else str(x)
+        name = (x.func.__name__ if isinstance(x, AppliedUndef)
+                else x.name if type(x) is Symbol else str(x))
         other = known.setdefault(name, x)
         if other == x or Dummy in (type(x), type(other)) or (
                 kind(other) == kind(x) == 'the symbol'):

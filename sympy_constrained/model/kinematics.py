@@ -203,15 +203,16 @@ class Kinematics:
 
     def _product(self, a, b):
         columns = tuple(zip(*b))
-        return tuple(tuple(self.builder.dot(row, column)
-                           for column in columns) for row in a)
+        dot = self.builder.dot
+        return tuple([tuple([dot(row, column) for column in columns])
+                      for row in a])
 
     def rotated(self, axes, frame, vector):
         """Measure numbers in ``axes`` of a vector measured in ``frame``."""
         if frame == axes or not any(vector):
             return tuple(vector)
-        return tuple(self.builder.dot(row, vector)
-                     for row in self.rotation(axes, frame))
+        dot = self.builder.dot
+        return tuple([dot(row, vector) for row in self.rotation(axes, frame)])
 
     def rotated_matrix(self, axes, frame, matrix, entries=UPPER):
         """Measure numbers in ``axes`` of a symmetric dyadic in ``frame``.
@@ -389,6 +390,7 @@ class Kinematics:
                 known[axes] = carried(own, axes, parents, further)
         return carried(known, frame, parents, partial(further, axes=axes))
 
+    @remembered
     def angular_velocity(self, frame, axes):
         """Angular velocity of ``frame`` in the inertial frame."""
         return self._carried_by(
