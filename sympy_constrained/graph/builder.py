@@ -101,6 +101,7 @@ class GraphBuilder:
         self._template_index = {}
         self.partials = {}              # memo of calculus.partial
         self.unwanted = 0               # bits of inputs, see avoid
+        self._divides = False           # whether there is an inverse
         self._square_memo = {}
         self._factor_memo = {}
         self.at_states = None
@@ -118,8 +119,8 @@ class GraphBuilder:
             self.inputs.append(symbol)
             if dynamic:
                 self.dynamic |= 1 << position
-            ref = self._append((INPUT, position, None), value, shadow,
-                               1 << position)
+            ref = self._new((INPUT, position, None), value, shadow, 1.0,
+                            1 << position)
             self.bound[symbol] = ref
         return ref
 
@@ -141,7 +142,7 @@ class GraphBuilder:
                 shadow = float(value)
             except OverflowError:
                 shadow = math.nan
-            ref = self._append((CONST, value, text), number, shadow, 0)
+            ref = self._new((CONST, value, text), number, shadow, 1.0, 0)
         return ref
 
     # -- arithmetic ------------------------------------------------------
@@ -171,13 +172,14 @@ class GraphBuilder:
             return self.constant(total, sympy_float(total, first, second))
         if a == b:
             return self.mul(self.constant(2), a)
-        has_product = first[0] == MUL or second[0] == MUL
-        ref = self._circle(a, b) if b > 0 and has_product else None
         value = (self.values[a] + sign*self.values[k]) % PRIME
-        if ref is None and has_product and value not in self._known:
-            ref = self._collected(a, b)
-        if ref is not None:
-            return ref
+        if value not in self._known and (
+                first[0] == MUL or second[0] == MUL):
+            ref = self._circle(a, b) if b > 0 else None
+            if ref is None:
+                ref = self._collected(a, b)
+            if ref is not None:
+                return ref
         s, t = self.shadows[a], sign*self.shadows[k]
         return self._new((ADD, a, b), value, s + t, max(abs(s), abs(t)),
                          self.depends[a] | self.depends[k])
@@ -190,24 +192,25 @@ class GraphBuilder:
         second = second[1:] if second[0] == MUL else (k, k)
         if first[0] not in second and first[1] not in second:
             return None
-        (x, c), = self._scales(a).items()
-        d = self._scales(k).get(x)
-        return d and self.mul(self.add(c, d if b > 0 else -d), x)
+        x, c = self._scaled(a)
+        y, d = self._scaled(k)
+        return None if x != y else self.mul(
+            self.add(c, d if b > 0 else -d), x)
 
-    def _scales(self, k):
-        """Remaining factor of a product -> its constant factor.
+    def _scaled(self, k):
+        """Remaining factor of a product, and its constant factor.
 
         That is a number, or in a product that moves anything that does not.
         """
         kind, x, y = self.nodes[k]
         if kind != MUL:
-            return {k: 1}
+            return k, 1
         if self.nodes[x][0] == CONST:
-            return {y: x}
+            return y, x
         moves = self.depends[x] & self.dynamic
         if (not moves) == (not self.depends[y] & self.dynamic):
-            return {k: 1}
-        return {x: y} if moves else {y: x}
+            return k, 1
+        return (x, y) if moves else (y, x)
 
     def _circle(self, a, b):
         """``x`` for ``x*sin(y)**2 + x*cos(y)**2``, else None."""
@@ -256,7 +259,8 @@ class GraphBuilder:
             found = (k,)
             if kind == MUL:
                 split = sorted(self._factors(x) + self._factors(y))
-                for z in [z for z in split if self.nodes[z][0] == INV]:
+                for z in [z for z in split if self.nodes[z][0] == INV
+                          ] if self._divides else ():
                     if self.nodes[z][1] in split:
                         split.remove(z)
                         split.remove(self.nodes[z][1])
@@ -332,10 +336,10 @@ class GraphBuilder:
             if self.depends[b] & self.dynamic:
                 return None
             a, b = b, a
-        (x, c), = self._scales(b).items()
+        x, c = self._scaled(b)
         if self.depends[b] & self.dynamic:
             return None if c == 1 else self.mul(self.mul(a, c), x)
-        (y, d), = self._scales(a).items()       # numbers out of both
+        y, d = self._scaled(a)          # numbers out of both
         return None if c == d == 1 else self.mul(
             self.mul(c, d), self.mul(x, y))
 
@@ -361,6 +365,7 @@ class GraphBuilder:
             ref = self._memo[key] = self.constant(
                 value, sympy_float(value, node))
             return ref
+        self._divides = True
         shadow = self.shadows[a]
         shadow = 1/shadow if shadow else math.nan
         return self._new(key, pow(self.values[a], -1, PRIME), shadow,
@@ -469,31 +474,27 @@ class GraphBuilder:
 
     # -- bookkeeping -----------------------------------------------------
 
-    def _append(self, node, value, shadow, depends, known=True):
-        ref = len(self.nodes)
-        self.nodes.append(node)
+    def _new(self, key, value, shadow, scale, depends):
+        """The node with this value: an old one, or a new one."""
+        ref, differs = self._known.get(value), False
+        if ref is not None:
+            # a false merge, or another branch: keep the two apart
+            old = self.shadow(ref)
+            differs = abs(shadow - old) > SHADOW_TOLERANCE*max(
+                scale, abs(old))
+            # an old one may be written with inputs that only cancel
+            if not differs and not (
+                    self.depends[abs(ref)] & self.unwanted & ~depends):
+                self._memo[key] = ref
+                return ref
+        ref = self._memo[key] = len(self.nodes)
+        self.nodes.append(key)
         self.values.append(value)
         self.shadows.append(shadow)
         self.depends.append(self._shared.setdefault(depends, depends))
-        if known:
+        if not differs:
             self._known[value] = ref
             self._known[PRIME - value] = -ref
-        return ref
-
-    def _new(self, key, value, shadow, scale, depends):
-        """The node with this value: an old one, or a new one."""
-        ref = self._known.get(value)
-        if ref is None:
-            ref = self._append(key, value, shadow, depends)
-        else:
-            old = self.shadow(ref)
-            if abs(shadow - old) > SHADOW_TOLERANCE*max(scale, abs(old)):
-                # a false merge, or another branch: keep the two apart
-                ref = self._append(key, value, shadow, depends, known=False)
-            elif self.depends[abs(ref)] & self.unwanted & ~depends:
-                # the old one is written with inputs that only cancel
-                ref = self._append(key, value, shadow, depends)
-        self._memo[key] = ref
         return ref
 
     def fingerprint(self, ref):
