@@ -216,7 +216,9 @@ class GraphBuilder:
         """``x`` for ``x*sin(y)**2 + x*cos(y)**2``, else None."""
         # One of the two may be the last term of a sum.
         for p, q in ((a, b), (b, a)):
-            squares = self.nodes[q][0] == MUL and self._squares(q)
+            squares = self._square_memo.get(q)
+            if squares is None:
+                squares = self._squares(q)
             if not squares:
                 continue
             kind, rest, last = self.nodes[p]
@@ -242,13 +244,17 @@ class GraphBuilder:
         """Squared sine or cosine in a product -> the other factors."""
         found = self._square_memo.get(k)
         if found is None:
-            _, x, y = self.nodes[k]
-            has_more = MUL in (self.nodes[x][0], self.nodes[y][0])
-            factors = self._factors(k) if x == y or has_more else ()
-            found = self._square_memo[k] = {
-                x: factors[:i] + factors[i + 2:]
-                for i, x in enumerate(factors[1:])
-                if x == factors[i] and self.nodes[x][0] in (SIN, COS)}
+            kind, x, y = self.nodes[k]
+            found = {}
+            if kind == MUL and (x == y or self.nodes[x][0] == MUL
+                                or self.nodes[y][0] == MUL):
+                factors = self._factors(k)
+                if len({*factors}) < len(factors):
+                    found = {
+                        x: factors[:i] + factors[i + 2:]
+                        for i, x in enumerate(factors[1:])
+                        if x == factors[i] and self.nodes[x][0] in (SIN, COS)}
+            self._square_memo[k] = found
         return found
 
     def _factors(self, k):
@@ -306,7 +312,10 @@ class GraphBuilder:
         ref = None
         if x[0] == ROOT or y[0] == ROOT:
             ref = self._square_of_root(a, b) or self._square_of_root(b, a)
-        value = self.values[a]*self.values[b] % PRIME
+        value = self.values[a]*self.values[b]
+        value = (value & PRIME) + (value >> 127)    # faster than %
+        if value >= PRIME:
+            value -= PRIME
         if ref is None and value not in self._known and (
                 x[0] == MUL or y[0] == MUL):
             ref = self._constants_first(a, b)
