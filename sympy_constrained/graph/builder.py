@@ -470,8 +470,9 @@ class GraphBuilder:
 
     def cross(self, x, y):
         """References of ``x`` cross ``y``."""
-        return tuple(self.sub(self.mul(x[i], y[j]), self.mul(x[j], y[i]))
-                     for i, j in ((1, 2), (2, 0), (0, 1)))
+        add, mul = self.add, self.mul
+        return tuple([add(mul(x[i], y[j]), -mul(x[j], y[i]))
+                      for i, j in ((1, 2), (2, 0), (0, 1))])
 
     def scaled(self, factor, x):
         """References of ``factor*x``."""
