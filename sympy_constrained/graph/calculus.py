@@ -30,7 +30,11 @@ def reachable(builder, refs, mask, stop=()):
         if k in seen or k in stop or not depends[k] & mask:
             continue
         seen.add(k)
-        stack.extend(operands(nodes[k]))
+        kind, x, y = nodes[k]
+        if kind == ADD or kind == MUL:          # most nodes, so first
+            stack += x, abs(y)
+        else:
+            stack += operands(nodes[k])
     return sorted(seen)
 
 
@@ -82,6 +86,11 @@ class Derivation:
     def _rule(self, k):
         g, of = self.builder, self._of
         kind, index, operands = g.nodes[k]
+        if kind == ADD:
+            return g.add(of(index), of(operands))
+        if kind == MUL:
+            return g.add(g.mul(operands, of(index)),
+                         g.mul(index, of(operands)))
         pieces = kind == CALL and chosen(g.templates[index])
         if pieces:
             rates = [of(x) if i in pieces else x
