@@ -17,8 +17,8 @@ from .build_exchange import (
 from .build_kane import build_kane, set_to_zero, speeds_of
 from .build_lagrange import build_lagrange
 from .call_signatures import (
-    as_expressions, as_list, check_bodies)
-from .composite_bodies import longest_chain
+    as_expressions, as_list, check_bodies, check_frame)
+from .composite_bodies import moves_far, turns_in_plane
 from .constraint_order import replace_right_sides
 from .constraint_rows import (
     check_replacements, need_frame, nested_expression, rows_by_level,
@@ -67,7 +67,9 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
     """
     bodies = as_list(arguments['bodies'], 'bodies')
     check_bodies(bodies)
+    frame = arguments['frame']
     if shape == 'kane':
+        check_frame(frame)
         arguments = {**arguments, 'potential': potential_of(
             bodies, potential_energy,
             as_list(arguments['forcelist'], 'forcelist'), True)}
@@ -80,23 +82,21 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
         return count, not composite, system
 
     several = shape == 'kane' and len(bodies) >= 3
-    length, is_plane = longest_chain(
-        arguments['frame'], bodies) if several else (0, True)
-    found = formed(length > SHORT)
-    if several and not settles(length, is_plane, len(bodies), found[0]):
-        found = min(found, formed(length <= SHORT))
+    composite = several and moves_far(frame, bodies, SHORT)
+    found = formed(composite)
+    if several and is_doubtful(found[0], composite, frame, len(bodies)):
+        found = min(found, formed(not composite))
     count, _, best = found
     return best if count > MOST_COMPACTED else replace(
         best, graph=best.graph.compacted(SOLVED))
 
 
-def settles(length, is_plane, size, count):
-    """Whether the likely route with this count is taken without the other."""
-    if count <= SMALL:
-        return False
-    if length <= SHORT:
-        return count <= LARGE_OF_MANY
-    return is_plane or count > (LARGE if size <= FEW else LARGE_OF_MANY)
+def is_doubtful(count, composite, frame, size):
+    """Whether the other route may well take fewer operations."""
+    if count <= SMALL or not composite:
+        return not SMALL < count <= LARGE_OF_MANY
+    return count <= (LARGE if size <= FEW else LARGE_OF_MANY) and (
+        not turns_in_plane(frame))
 
 
 def form(shape, arguments, composite, nonideal_forces, stabilization,

@@ -299,10 +299,7 @@ def check_bodies(bodies):
             problems.append(
                 f"Body {k}, {body.name}, was given before, so its mass would "
                 "count twice. Remove the repetition.")
-        mass = sympify(body.mass, strict=True)
-        # SymPy's answer for a symbol is the same, after a long deduction.
-        if (mass.assumptions0.get('extended_negative') if mass.is_Symbol
-                else mass.is_extended_negative):
+        if sympify(body.mass, strict=True).is_extended_negative:
             problems.append(
                 f"Body {k}, {body.name}, has the negative mass {body.mass}. "
                 "Correct the sign.")

@@ -28,38 +28,44 @@ from functools import reduce
 from operator import or_
 
 from .. import _compat
-from .call_signatures import check_frame
 from .kinematics import ZERO, breadth_first
 from .partial_twists import PartialTwists
 
-__all__ = ['CompositeRoute', 'longest_chain']
+__all__ = ['CompositeRoute', 'moves_far', 'turns_in_plane']
 
 ENTRIES = (0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)
 
 
-def longest_chain(frame, bodies):
-    """The most frames that move one body, and whether all turn in one plane.
-    """
-    check_frame(frame)
+def moves_far(frame, bodies, most):
+    """Whether more than so many frames move one of the bodies."""
     parents = dict(breadth_first([frame], _compat.orientations))
     first = bodies[0].masscenter
     origin = next((point for point, _ in breadth_first(
         [first], _compat.positions)
         if _compat.velocity(point, frame) == 0), first)
-    before, moving = dict(breadth_first([origin], _compat.positions)), []
+    before = dict(breadth_first([origin], _compat.positions))
     for body in bodies:
-        own, point = {getattr(body, 'frame', None)}, body.masscenter
-        while before.get(point):
-            own |= {x for _, x in _compat.positions(
-                point)[before[point]].args}
-            point = before[point]
-        for x in [*own]:
-            while parents.get(x):
-                own.add(x := parents[x])
-        moving.append({x for x in own if parents.get(x)})
-    links = [_compat.orientations(x)[parents[x]] for x in set().union(*moving)]
-    return max(map(len, moving)), any(
-        all(link[k, k] == 1 for link in links) for k in range(3))
+        point, frames, moving = body.masscenter, [
+            getattr(body, 'frame', None)], set()
+        while (frames or before.get(point)) and len(moving) <= most:
+            if not frames:
+                step = _compat.positions(point)[before[point]]
+                frames, point = [x for _, x in step.args], before[point]
+                continue
+            x = frames.pop()
+            if parents.get(x):
+                moving.add(x)
+                frames.append(parents[x])
+        if len(moving) > most:
+            return True
+    return False
+
+
+def turns_in_plane(frame):
+    """Whether all frames that are oriented in a frame turn about one axis."""
+    links = [_compat.orientations(x)[parent] for x, parent in breadth_first(
+        [frame], _compat.orientations) if parent]
+    return any(all(x[k, k] == 1 for x in links) for k in range(3))
 
 
 class CompositeRoute:
@@ -218,9 +224,9 @@ class CompositeRoute:
             d = self._difference(point, pole)
             self._shift(m, d, own, first)
             if d and any(moment):
-                cross = crossed(
-                    g, self._measured(d), moment, self.entries)
-                J = g.added(g.added(J, cross[0]), cross[1])
+                arm = self._measured(d)
+                for pair in (arm, moment), (moment, arm):
+                    J = g.added(J, crossed(g, *pair, self.entries))
         while rest:
             bit = rest & -rest
             rest ^= bit
@@ -247,9 +253,8 @@ class CompositeRoute:
         if len(parts) > 1:
             parts = {self.axes: self._measured(parts)}
         for frame, d in parts.items():
-            add_to(g, own, frame, crossed(
-                g, d, g.scaled(mass, d),
-                self.entries if frame is self.axes else ENTRIES)[0])
+            add_to(g, own, frame, crossed(g, d, g.scaled(mass, d), (
+                self.entries if frame is self.axes else ENTRIES)))
 
     def _load(self, pole, inner, rest):
         g = self.builder
@@ -331,17 +336,11 @@ def add_to(builder, table, frame, numbers):
 
 
 def crossed(builder, d, h, entries):
-    """``(d . h) - d*h^T`` and ``(d . h) - h*d^T`` as six references each."""
-    # What inertia gains if a first moment ``h`` is shifted by ``d``; the first
-    # alone for a point mass. Those that are not among the entries are zero.
+    """``(d . h) - d*h^T`` as six references, zero beyond the entries."""
+    # What inertia gains if the first moment ``h`` of a point is shifted by
+    # ``d``; that of a body gains ``(d . h) - h*d^T`` as well.
     g, products = builder, [builder.mul(x, y) for x, y in zip(d, h)]
-
-    def entry(d, h, i, j):
-        if (i, j) not in entries:
-            return 0
-        if i != j:
-            return -g.mul(d[i], h[j])
-        return g.add(products[(i + 1) % 3], products[(i + 2) % 3])
-
-    return (tuple(entry(d, h, i, j) for i, j in ENTRIES),
-            tuple(entry(h, d, i, j) for i, j in ENTRIES))
+    return tuple(
+        0 if (i, j) not in entries else -g.mul(d[i], h[j]) if i != j
+        else g.add(products[(i + 1) % 3], products[(i + 2) % 3])
+        for i, j in ENTRIES)

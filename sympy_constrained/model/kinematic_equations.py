@@ -115,7 +115,8 @@ def row_problems(builder, k, partial, names, rates):
                "differential equations must be linear in the derivatives of "
                "the coordinates" + (
                    " and in the speeds; rewrite the row, or use "
-                   "GibbsAppellMethod." if len(names) > rates else "; rewrite the row."))
+                   "GibbsAppellMethod." if len(names) > rates
+                   else "; rewrite the row."))
 
 
 def solve_speeds(builder, rates, q, u):
