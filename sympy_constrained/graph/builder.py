@@ -127,12 +127,9 @@ class GraphBuilder:
     def constant(self, value, text=None):
         """Reference of an exact rational; ``text`` is a SymPy Float."""
         ref = self._constants.get(value)
-        if ref is None:
-            ref = self._constants[value] = self._constant(
-                Fraction(value), text)
-        return ref
-
-    def _constant(self, value, text):
+        if ref is not None:
+            return ref
+        value = Fraction(value)
         if value < 0:
             return -self.constant(-value, None if text is None else -text)
         number = value.numerator*pow(value.denominator, -1, PRIME) % PRIME
@@ -143,6 +140,7 @@ class GraphBuilder:
             except OverflowError:
                 shadow = math.nan
             ref = self._new((CONST, value, text), number, shadow, 1.0, 0)
+        self._constants[value] = ref
         return ref
 
     # -- arithmetic ------------------------------------------------------
@@ -216,9 +214,7 @@ class GraphBuilder:
         """``x`` for ``x*sin(y)**2 + x*cos(y)**2``, else None."""
         # One of the two may be the last term of a sum.
         for p, q in ((a, b), (b, a)):
-            squares = self._square_memo.get(q)
-            if squares is None:
-                squares = self._squares(q)
+            squares = self._squares(q)
             if not squares:
                 continue
             kind, rest, last = self.nodes[p]

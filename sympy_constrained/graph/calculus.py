@@ -86,11 +86,6 @@ class Derivation:
     def _rule(self, k):
         g, of = self.builder, self._of
         kind, index, operands = g.nodes[k]
-        if kind == ADD:
-            return g.add(of(index), of(operands))
-        if kind == MUL:
-            return g.add(g.mul(operands, of(index)),
-                         g.mul(index, of(operands)))
         pieces = kind == CALL and chosen(g.templates[index])
         if pieces:
             rates = [of(x) if i in pieces else x

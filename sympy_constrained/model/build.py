@@ -183,9 +183,9 @@ def add_constraints(kinematics, blocks, fields, stabilization, shape):
         kinematics, *([row.ref for row in level] for level in rows.values()),
         stabilization))
     if fields.get('unstated'):
-        fields['unstated'] = not_implied(
+        fields['unstated'] = tuple(not_implied(
             kinematics.builder, blocks['velocity_jacobian'],
-            fields['unstated'])
+            fields['unstated']))
     names = [[row.label for row in level] for level in rows.values()]
     check_multiples(kinematics, blocks, 'holonomic', names[0])
     check_multiples(kinematics, blocks, 'velocity', [

@@ -45,18 +45,20 @@ def moves_far(frame, bodies, most):
         if _compat.velocity(point, frame) == 0), first)
     before = dict(breadth_first([origin], _compat.positions))
     for body in bodies:
-        point, frames, moving = body.masscenter, [
-            getattr(body, 'frame', None)], set()
-        while (frames or before.get(point)) and len(moving) <= most:
-            if not frames:
-                step = _compat.positions(point)[before[point]]
-                frames, point = [x for _, x in step.args], before[point]
-                continue
-            x = frames.pop()
+        point, x, moving = body.masscenter, getattr(body, 'frame', None), set()
+        frames = []
+        while len(moving) <= most:
             if parents.get(x):
                 moving.add(x)
-                frames.append(parents[x])
-        if len(moving) > most:
+                x = parents[x]
+            elif frames:
+                x = frames.pop()
+            elif before.get(point):
+                step = _compat.positions(point)[before[point]]
+                frames, point = [y for _, y in step.args], before[point]
+            else:
+                break
+        else:
             return True
     return False
 

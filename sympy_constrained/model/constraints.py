@@ -166,26 +166,21 @@ def multiples(g, residuals, slopes, states):
 
 
 def not_implied(g, rows, numbers):
-    """Those of the numbered rows that do not follow from the other rows.
-
-    They are compared at the builder's real point. A row without a value there
-    does not follow.
-    """
+    """Yield those of the numbered rows that do not follow from the others."""
+    # At the builder's real point; a row without a value there does not follow.
     units = []
-
-    def rest(row):
-        values = list(map(g.shadow, row))
+    for k in sorted(range(len(rows)), key=numbers.__contains__):
+        values = list(map(g.shadow, rows[k]))
         least = ROUNDING*hypot(*values)
         for unit in units:
             part = sum(map(mul, values, unit))
             values = [x - part*y for x, y in zip(values, unit)]
         size = hypot(*values)
-        return () if size <= least else [x/size for x in values]
-
-    for k, row in enumerate(rows):
-        if k not in numbers and (unit := rest(row)):
-            units.append(unit)
-    return tuple(k for k in numbers if rest(rows[k]))
+        if not size <= least:           # nor is it nan
+            if k in numbers:
+                yield k
+            else:
+                units.append([x/size for x in values])
 
 
 def check_multiples(kinematics, blocks, level, names):

@@ -266,9 +266,8 @@ class Kinematics:
         """Sum in ``axes`` of vectors, pairs of a frame and measure numbers."""
         found = ZERO
         for frame, numbers in parts:
-            turned = self.rotated(axes, frame, numbers)
-            found = turned if found is ZERO else self.builder.added(
-                found, turned)
+            found = self.builder.added(
+                found, self.rotated(axes, frame, numbers))
         return found
 
     def gathered(self, axes, parts):
