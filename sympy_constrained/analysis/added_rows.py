@@ -1,13 +1,12 @@
 """Position rows that are not the integrals of velocity rows."""
 import warnings
 from contextlib import suppress
-from random import Random
 
 from ..errors import ConstrainedDynamicsError
 from ..precision import precise
 from .consistent_points import (
-    DEPENDENT, DEPENDENT_THERE, DIGITS, admissible_values, check_sample,
-    evaluated, orthonormal_rows, random_values)
+    DEPENDENT_THERE, DIGITS, admissible_values, check_sample, evaluated,
+    orthonormal_rows)
 from .constraint_rank import POINTS
 
 __all__ = ['warn_of_added_rows']
@@ -21,11 +20,6 @@ def warn_of_added_rows(system, sample=None):
     if not rows:
         return
     check_sample(system, sample)
-    with suppress(ConstrainedDynamicsError, ArithmeticError), precise(DIGITS):
-        # As a rule their rates follow everywhere, so anywhere.
-        if not independent(system, rows, random_values(
-                system, sample, Random(0), 0), DEPENDENT):
-            return
     with suppress(ConstrainedDynamicsError), precise(DIGITS):
         for seed in range(POINTS):
             rows = independent(system, rows, admissible_values(

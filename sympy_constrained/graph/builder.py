@@ -6,7 +6,7 @@ for sums and products belong to one class, which makes the file long.
 """
 import math
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from hashlib import blake2b
 
 from sympy import Float, Rational, Symbol
@@ -34,6 +34,13 @@ def sympy_float(value, *operands):
               if text is not None]
     return Float(Rational(value.numerator, value.denominator),
                  precision=max(digits)) if digits else None
+
+
+@lru_cache(maxsize=4096)
+def digest(seed, *key):
+    """A random number that belongs to a key."""
+    text = repr((seed, key)).encode()
+    return int.from_bytes(blake2b(text, digest_size=16).digest(), 'big')
 
 
 class GraphBuilder:
@@ -89,10 +96,12 @@ class GraphBuilder:
         self.read = {}                  # memo of the reader
         self._shared = {}               # equal bits are one object
         self._known = {0: 0, 1: 1, PRIME - 1: -1}
+        self._constants = {0: 0, 1: 1}
         self._memo = {}
         self._template_index = {}
         self.partials = {}              # memo of calculus.partial
         self.unwanted = 0               # bits of inputs, see avoid
+        self._divides = False           # whether there is an inverse
         self._square_memo = {}
         self._factor_memo = {}
         self.at_states = None
@@ -100,32 +109,29 @@ class GraphBuilder:
 
     # -- leaves ----------------------------------------------------------
 
-    def _digest(self, *key):
-        text = repr((self.seed, key)).encode()
-        return int.from_bytes(blake2b(text, digest_size=16).digest(), 'big')
-
     def input(self, symbol, dynamic=False):
         """Reference of an input, which is declared by the first call."""
         ref = self.bound.get(symbol)
         if ref is None:
             position = len(self.inputs)
-            value = self._digest('input', position) % PRIME
-            shadow = 0.3 + (self._digest('shadow', position) % 10**9)/1e9
+            value = digest(self.seed, 'input', position) % PRIME
+            shadow = 0.3 + digest(self.seed, 'shadow', position) % 10**9/1e9
             self.inputs.append(symbol)
             if dynamic:
                 self.dynamic |= 1 << position
-            ref = self._append((INPUT, position, None), value, shadow,
-                               1 << position)
+            ref = self._new((INPUT, position, None), value, shadow, 1.0,
+                            1 << position)
             self.bound[symbol] = ref
         return ref
 
     def constant(self, value, text=None):
         """Reference of an exact rational; ``text`` is a SymPy Float."""
+        ref = self._constants.get(value)
+        if ref is not None:
+            return ref
         value = Fraction(value)
         if value < 0:
             return -self.constant(-value, None if text is None else -text)
-        if not value:
-            return 0
         number = value.numerator*pow(value.denominator, -1, PRIME) % PRIME
         ref = self._known.get(number)
         if ref is None:
@@ -133,7 +139,8 @@ class GraphBuilder:
                 shadow = float(value)
             except OverflowError:
                 shadow = math.nan
-            ref = self._append((CONST, value, text), number, shadow, 0)
+            ref = self._new((CONST, value, text), number, shadow, 1.0, 0)
+        self._constants[value] = ref
         return ref
 
     # -- arithmetic ------------------------------------------------------
@@ -163,13 +170,14 @@ class GraphBuilder:
             return self.constant(total, sympy_float(total, first, second))
         if a == b:
             return self.mul(self.constant(2), a)
-        has_product = first[0] == MUL or second[0] == MUL
-        ref = self._circle(a, b) if b > 0 and has_product else None
         value = (self.values[a] + sign*self.values[k]) % PRIME
-        if ref is None and has_product and value not in self._known:
-            ref = self._collected(a, b)
-        if ref is not None:
-            return ref
+        if value not in self._known and (
+                first[0] == MUL or second[0] == MUL):
+            ref = self._circle(a, b) if b > 0 else None
+            if ref is None:
+                ref = self._collected(a, b)
+            if ref is not None:
+                return ref
         s, t = self.shadows[a], sign*self.shadows[k]
         return self._new((ADD, a, b), value, s + t, max(abs(s), abs(t)),
                          self.depends[a] | self.depends[k])
@@ -182,30 +190,31 @@ class GraphBuilder:
         second = second[1:] if second[0] == MUL else (k, k)
         if first[0] not in second and first[1] not in second:
             return None
-        (x, c), = self._scales(a).items()
-        d = self._scales(k).get(x)
-        return d and self.mul(self.add(c, d if b > 0 else -d), x)
+        x, c = self._scaled(a)
+        y, d = self._scaled(k)
+        return None if x != y else self.mul(
+            self.add(c, d if b > 0 else -d), x)
 
-    def _scales(self, k):
-        """Remaining factor of a product -> its constant factor.
+    def _scaled(self, k):
+        """Remaining factor of a product, and its constant factor.
 
         That is a number, or in a product that moves anything that does not.
         """
         kind, x, y = self.nodes[k]
         if kind != MUL:
-            return {k: 1}
+            return k, 1
         if self.nodes[x][0] == CONST:
-            return {y: x}
+            return y, x
         moves = self.depends[x] & self.dynamic
         if (not moves) == (not self.depends[y] & self.dynamic):
-            return {k: 1}
-        return {x: y} if moves else {y: x}
+            return k, 1
+        return (x, y) if moves else (y, x)
 
     def _circle(self, a, b):
         """``x`` for ``x*sin(y)**2 + x*cos(y)**2``, else None."""
         # One of the two may be the last term of a sum.
         for p, q in ((a, b), (b, a)):
-            squares = self.nodes[q][0] == MUL and self._squares(q)
+            squares = self._squares(q)
             if not squares:
                 continue
             kind, rest, last = self.nodes[p]
@@ -231,13 +240,17 @@ class GraphBuilder:
         """Squared sine or cosine in a product -> the other factors."""
         found = self._square_memo.get(k)
         if found is None:
-            _, x, y = self.nodes[k]
-            has_more = MUL in (self.nodes[x][0], self.nodes[y][0])
-            factors = self._factors(k) if x == y or has_more else ()
-            found = self._square_memo[k] = {
-                x: factors[:i] + factors[i + 2:]
-                for i, x in enumerate(factors[1:])
-                if x == factors[i] and self.nodes[x][0] in (SIN, COS)}
+            kind, x, y = self.nodes[k]
+            found = {}
+            if kind == MUL and (x == y or self.nodes[x][0] == MUL
+                                or self.nodes[y][0] == MUL):
+                factors = self._factors(k)
+                if len({*factors}) < len(factors):
+                    found = {
+                        x: factors[:i] + factors[i + 2:]
+                        for i, x in enumerate(factors[1:])
+                        if x == factors[i] and self.nodes[x][0] in (SIN, COS)}
+            self._square_memo[k] = found
         return found
 
     def _factors(self, k):
@@ -248,7 +261,8 @@ class GraphBuilder:
             found = (k,)
             if kind == MUL:
                 split = sorted(self._factors(x) + self._factors(y))
-                for z in [z for z in split if self.nodes[z][0] == INV]:
+                for z in [z for z in split if self.nodes[z][0] == INV
+                          ] if self._divides else ():
                     if self.nodes[z][1] in split:
                         split.remove(z)
                         split.remove(self.nodes[z][1])
@@ -266,18 +280,19 @@ class GraphBuilder:
         if not a or not b:
             return 0
         if a < 0:
-            return self.mul(-a, -b) if b < 0 else -self.mul(-a, b)
+            a, b = -a, -b
+        sign = 1
         if b < 0:
-            return -self.mul(a, -b)
+            sign, b = -1, -b
         if b < a:
             a, b = b, a
         if a == 1:
-            return b
+            return sign*b
         key = (MUL, a, b)
         ref = self._memo.get(key)
         if ref is None:
             ref = self._memo[key] = self._product(a, b)
-        return ref
+        return sign*ref
 
     def _product(self, a, b):
         """A product that is not in the memo, of ``1 < a <= b``."""
@@ -293,7 +308,10 @@ class GraphBuilder:
         ref = None
         if x[0] == ROOT or y[0] == ROOT:
             ref = self._square_of_root(a, b) or self._square_of_root(b, a)
-        value = self.values[a]*self.values[b] % PRIME
+        value = self.values[a]*self.values[b]
+        value = (value & PRIME) + (value >> 127)    # faster than %
+        if value >= PRIME:
+            value -= PRIME
         if ref is None and value not in self._known and (
                 x[0] == MUL or y[0] == MUL):
             ref = self._constants_first(a, b)
@@ -323,10 +341,10 @@ class GraphBuilder:
             if self.depends[b] & self.dynamic:
                 return None
             a, b = b, a
-        (x, c), = self._scales(b).items()
+        x, c = self._scaled(b)
         if self.depends[b] & self.dynamic:
             return None if c == 1 else self.mul(self.mul(a, c), x)
-        (y, d), = self._scales(a).items()       # numbers out of both
+        y, d = self._scaled(a)          # numbers out of both
         return None if c == d == 1 else self.mul(
             self.mul(c, d), self.mul(x, y))
 
@@ -349,7 +367,10 @@ class GraphBuilder:
         node = self.nodes[a]
         if node[0] == CONST:
             value = 1/node[1]
-            return self.constant(value, sympy_float(value, node))
+            ref = self._memo[key] = self.constant(
+                value, sympy_float(value, node))
+            return ref
+        self._divides = True
         shadow = self.shadows[a]
         shadow = 1/shadow if shadow else math.nan
         return self._new(key, pow(self.values[a], -1, PRIME), shadow,
@@ -382,7 +403,8 @@ class GraphBuilder:
             return ref
         shadow = self.shadow(a)
         shadow = shadow**(1/degree) if shadow >= 0 else math.nan
-        value = self._digest('root', self.fingerprint(a), degree) % PRIME
+        value = digest(
+            self.seed, 'root', self.fingerprint(a), degree) % PRIME
         return self._new(key, value, shadow, 1.0, self.depends[abs(a)])
 
     def sincos(self, a):
@@ -395,7 +417,7 @@ class GraphBuilder:
         ref = self._memo.get((SIN, a, None))
         if ref is not None:
             return ref, self._memo[COS, a, None]
-        tau = self._digest('angle', self.values[a]) % PRIME
+        tau = digest(self.seed, 'angle', self.values[a]) % PRIME
         scale = pow(1 + tau*tau, -1, PRIME)
         shadow, depends = self.shadows[a], self.depends[a]
         s = self._new((SIN, a, None), 2*tau*scale % PRIME,
@@ -420,8 +442,8 @@ class GraphBuilder:
                 *map(self.shadow, operands)))
         except (KeyError, TypeError, ValueError, OverflowError):
             shadow = math.nan
-        return self._new(key, self._digest('call', index, *arguments) % PRIME,
-                         shadow, 1.0, self.mask(operands))
+        value = digest(self.seed, 'call', index, *arguments) % PRIME
+        return self._new(key, value, shadow, 1.0, self.mask(operands))
 
     # -- linear combinations ---------------------------------------------
 
@@ -438,13 +460,15 @@ class GraphBuilder:
         total = 0
         for a, b in zip(x, y):
             if a and b:
-                total = self.add(total, self.mul(a, b))
+                term = self.mul(a, b)
+                total = self.add(total, term) if total else term
         return total
 
     def cross(self, x, y):
         """References of ``x`` cross ``y``."""
-        return tuple(self.sub(self.mul(x[i], y[j]), self.mul(x[j], y[i]))
-                     for i, j in ((1, 2), (2, 0), (0, 1)))
+        add, mul = self.add, self.mul
+        return tuple([add(mul(x[i], y[j]), -mul(x[j], y[i]))
+                      for i, j in ((1, 2), (2, 0), (0, 1))])
 
     def scaled(self, factor, x):
         """References of ``factor*x``."""
@@ -456,31 +480,27 @@ class GraphBuilder:
 
     # -- bookkeeping -----------------------------------------------------
 
-    def _append(self, node, value, shadow, depends, known=True):
-        ref = len(self.nodes)
-        self.nodes.append(node)
+    def _new(self, key, value, shadow, scale, depends):
+        """The node with this value: an old one, or a new one."""
+        ref, differs = self._known.get(value), False
+        if ref is not None:
+            # a false merge, or another branch: keep the two apart
+            old = self.shadow(ref)
+            differs = abs(shadow - old) > SHADOW_TOLERANCE*max(
+                scale, abs(old))
+            # an old one may be written with inputs that only cancel
+            if not differs and not (
+                    self.depends[abs(ref)] & self.unwanted & ~depends):
+                self._memo[key] = ref
+                return ref
+        ref = self._memo[key] = len(self.nodes)
+        self.nodes.append(key)
         self.values.append(value)
         self.shadows.append(shadow)
         self.depends.append(self._shared.setdefault(depends, depends))
-        if known:
+        if not differs:
             self._known[value] = ref
             self._known[PRIME - value] = -ref
-        return ref
-
-    def _new(self, key, value, shadow, scale, depends):
-        """The node with this value: an old one, or a new one."""
-        ref = self._known.get(value)
-        if ref is None:
-            ref = self._append(key, value, shadow, depends)
-        else:
-            old = self.shadow(ref)
-            if abs(shadow - old) > SHADOW_TOLERANCE*max(scale, abs(old)):
-                # a false merge, or another branch: keep the two apart
-                ref = self._append(key, value, shadow, depends, known=False)
-            elif self.depends[abs(ref)] & self.unwanted & ~depends:
-                # the old one is written with inputs that only cancel
-                ref = self._append(key, value, shadow, depends)
-        self._memo[key] = ref
         return ref
 
     def fingerprint(self, ref):

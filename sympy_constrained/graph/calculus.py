@@ -30,7 +30,11 @@ def reachable(builder, refs, mask, stop=()):
         if k in seen or k in stop or not depends[k] & mask:
             continue
         seen.add(k)
-        stack.extend(operands(nodes[k]))
+        kind, x, y = nodes[k]
+        if kind == ADD or kind == MUL:          # most nodes, so first
+            stack += x, abs(y)
+        else:
+            stack += operands(nodes[k])
     return sorted(seen)
 
 

@@ -43,16 +43,15 @@ class Parts:
         tables = {ADD: self.sums, MUL: self.products}
         for k in order:
             kind, x, y = nodes[k]
-            table = tables.get(kind)
-            if table is None:
+            if kind != ADD and kind != MUL:
                 continue
-            parts = []
-            for ref in (x, y):
-                j = abs(ref)
-                if uses[j] > 1 or j not in table:
-                    parts.append(ref)
-                else:
-                    parts += signed(table.pop(j), ref)
+            table = tables[kind]
+            parts = table.pop(x, [x]) if uses[x] == 1 else [x]
+            j = y if y > 0 else -y
+            if uses[j] == 1 and j in table:
+                parts += signed(table.pop(j), y)
+            else:
+                parts.append(y)
             table[k] = parts
         # sums and products with one user
         self.single = {k for table in tables.values() for k in table
@@ -76,8 +75,9 @@ class Parts:
                 waiting.pop()
                 continue
             if k not in begun:
-                factors = [x for ref in self.sums[k]
-                           for x in self.factors(ref)]
+                factors = []
+                for ref in self.sums[k]:
+                    factors += self.factors(ref)
                 if len({*factors}) == len(factors):     # most sums
                     waiting.pop()
                     continue
@@ -103,7 +103,7 @@ class Parts:
 
     def factors(self, ref):
         """Factors of a term that no other sum has."""
-        k = abs(ref)
+        k = ref if ref > 0 else -ref
         return self.products.get(k, ()) if k in self.single else ()
 
     def _divided(self, ref, factor):
@@ -138,11 +138,11 @@ class Parts:
             k = waiting[-1]
             if k not in moved:
                 kind, parts = self._parts(k)
-                missing = [abs(ref) for ref in parts if ref not in moved]
-                if missing:
-                    waiting += missing
+                try:
+                    refs = [moved[ref] for ref in parts]
+                except KeyError:
+                    waiting += [abs(ref) for ref in parts if ref not in moved]
                     continue
-                refs = [moved[ref] for ref in parts]
                 ref = makers[kind](refs, node) if kind in makers else (
                     function_of(self.nodes[k], refs, node))
                 moved[k], moved[-k] = ref, -ref

@@ -29,6 +29,7 @@ __all__ = ['read', 'chosen', 'derivative', 'is_function_of', 'partial',
            'real_derivative', 'SLOTS']
 
 MOST_SLOTS = 511
+PLAIN = {Add, Mul, Pow, sin, cos}       # never leaves
 # Numbered by hand, so that a pickled graph means the same in any process.
 SLOTS = tuple(Dummy(f'slot{i}', dummy_index=7000000 + i, real=True)
               for i in range(MOST_SLOTS + 1))
@@ -46,10 +47,11 @@ def read(builder, expr):
     A :exc:`.ConstrainedDynamicsError` is raised for what is not a real scalar:
     ``I``, ``nan``, infinities, matrices, unevaluated logic.
     """
-    try:
-        expr = sympify(expr, strict=True)       # text is never evaluated
-    except SympifyError:
-        raise unreadable(expr) from None
+    if not isinstance(expr, Expr):
+        try:
+            expr = sympify(expr, strict=True)   # text is never evaluated
+        except SympifyError:
+            raise unreadable(expr) from None
     ref = builder.read.get(expr)
     return read_with(builder, expr, builder.read) if ref is None else ref
 
@@ -62,7 +64,7 @@ def read_with(builder, expr, memo):
         if e in memo:
             stack.pop()
             continue
-        ref = leaf(builder, e)
+        ref = None if type(e) in PLAIN else leaf(builder, e)
         if ref is None:
             template, parts = slots_of(e)
             missing = [p for p in parts if p not in memo]

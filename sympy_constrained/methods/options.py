@@ -1,6 +1,7 @@
 """Options of a method class, and its signature for users."""
 from __future__ import annotations
 
+from functools import lru_cache
 from inspect import Parameter, Signature, signature
 
 from ..model.call_signatures import SHAPES
@@ -8,6 +9,7 @@ from ..model.call_signatures import SHAPES
 __all__ = ['call_signature', 'options_of']
 
 
+@lru_cache(maxsize=128)
 def options_of(cls):
     """Name -> parameter of the keywords beyond the arguments of a model."""
     found = [parameter for base in cls.__mro__ if '__init__' in vars(base)

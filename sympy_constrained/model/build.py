@@ -17,12 +17,13 @@ from .build_exchange import (
 from .build_kane import build_kane, set_to_zero, speeds_of
 from .build_lagrange import build_lagrange
 from .call_signatures import (
-    as_expressions, as_list, check_bodies)
+    as_expressions, as_list, check_bodies, check_frame)
+from .composite_bodies import moves_far, turns_in_plane
 from .constraint_order import replace_right_sides
 from .constraint_rows import (
     check_replacements, need_frame, nested_expression, rows_by_level,
     rows_by_order)
-from .constraints import check_multiples, constraint_blocks
+from .constraints import check_multiples, constraint_blocks, not_implied
 from .kinematics import Kinematics
 from .kinetics import from_bodies
 from .loads import parse_loads
@@ -33,9 +34,12 @@ from .velocity_checks import check_velocities, prepare_points
 __all__ = ['build_system', 'applied_forces', 'kinematics_of',
            'symbols_in_use']
 
-# The kinetics are formed by both routes, and the one with fewer operations is
-# kept. If the first route (composite bodies) needs more operations than this,
-# it is almost always the better one, and the second is left out.
+# Kinetics are formed by composite bodies or by single bodies, whichever takes
+# fewer operations: a chain of more frames than SHORT by composite bodies.
+# Both are formed, and the shorter is kept, where this may be wrong: for at
+# most SMALL operations; for short chains with more than LARGE_OF_MANY; for
+# chains in space with at most LARGE, or LARGE_OF_MANY beyond FEW bodies.
+SHORT, SMALL = 2, 100
 LARGE, FEW, LARGE_OF_MANY = 1000, 6, 350
 # Compaction saves 1 % of more operations than this, in a third of the time.
 MOST_COMPACTED = 20_000
@@ -63,7 +67,9 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
     """
     bodies = as_list(arguments['bodies'], 'bodies')
     check_bodies(bodies)
+    frame = arguments['frame']
     if shape == 'kane':
+        check_frame(frame)
         arguments = {**arguments, 'potential': potential_of(
             bodies, potential_energy,
             as_list(arguments['forcelist'], 'forcelist'), True)}
@@ -72,15 +78,25 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
         system = form(shape, arguments, composite, nonideal_forces,
                       stabilization, generalized_forces, in_velocities,
                       exchange)
-        return system.graph.operation_count(('M', 'Q', 'A', 'b')), system
+        count = system.graph.operation_count(('M', 'Q', 'A', 'b'))
+        return count, not composite, system
 
     several = shape == 'kane' and len(bodies) >= 3
-    count, best = formed(several)
-    if several and count <= (LARGE if len(bodies) <= FEW else LARGE_OF_MANY):
-        other, system = formed(False)
-        best = system if other < count else best
+    composite = several and moves_far(frame, bodies, SHORT)
+    found = formed(composite)
+    if several and is_doubtful(found[0], composite, frame, len(bodies)):
+        found = min(found, formed(not composite))
+    count, _, best = found
     return best if count > MOST_COMPACTED else replace(
         best, graph=best.graph.compacted(SOLVED))
+
+
+def is_doubtful(count, composite, frame, size):
+    """Whether the other route may well take fewer operations."""
+    if count <= SMALL or not composite:
+        return not SMALL < count <= LARGE_OF_MANY
+    return count <= (LARGE if size <= FEW else LARGE_OF_MANY) and (
+        not turns_in_plane(frame))
 
 
 def form(shape, arguments, composite, nonideal_forces, stabilization,
@@ -101,7 +117,8 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
     add_generalized(kinematics, blocks, generalized_forces, speeds)
     settle_accelerations(kinematics, blocks, in_velocities, exchange,
                          arguments['bodies'] is not None)
-    prepare_points(kinematics, bodies)
+    if any(fields[name] for name in ROWS):
+        prepare_points(kinematics, bodies)
     add_constraints(kinematics, blocks, fields, stabilization,
                     None if exchange else shape)
     check_accelerations(kinematics, blocks, {*speeds}.difference(fields['u']))
@@ -165,6 +182,10 @@ def add_constraints(kinematics, blocks, fields, stabilization, shape):
     blocks.update(constraint_blocks(
         kinematics, *([row.ref for row in level] for level in rows.values()),
         stabilization))
+    if fields.get('unstated'):
+        fields['unstated'] = tuple(not_implied(
+            kinematics.builder, blocks['velocity_jacobian'],
+            fields['unstated']))
     names = [[row.label for row in level] for level in rows.values()]
     check_multiples(kinematics, blocks, 'holonomic', names[0])
     check_multiples(kinematics, blocks, 'velocity', [
@@ -272,7 +293,8 @@ def check_names(builder, fields):
 
     for x in (builder.time, *fields['q'], *fields['u'], *builder.inputs):
         x = x.expr if isinstance(x, Derivative) else x
-        name = x.func.__name__ if isinstance(x, AppliedUndef) else str(x)
+        name = (x.func.__name__ if isinstance(x, AppliedUndef)
+                else x.name if type(x) is Symbol else str(x))
         other = known.setdefault(name, x)
         if other == x or Dummy in (type(x), type(other)) or (
                 kind(other) == kind(x) == 'the symbol'):

@@ -8,7 +8,7 @@ from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph import Graph, gradient, read
 from .build_exchange import declare_exchange
 from .call_signatures import (
-    as_expressions, as_list, check_coordinates, check_frame)
+    as_expressions, as_list, check_coordinates)
 from .kinematic_equations import solve_kinematics, solve_speeds
 from .kinematics import Kinematics
 from .kinetics import from_bodies
@@ -21,7 +21,6 @@ def build_kane(builder, given, composite, in_velocities=False,
                exchange=None):
     """Fields, kinematics and kinetics of a call in Kane's shape."""
     frame, user_speeds = given['frame'], speeds_of(given)
-    check_frame(frame)
     dependent, auxiliary, bodies, forces = (
         as_list(given[name], name) for name in (
             'q_dependent', 'u_auxiliary', 'bodies', 'forcelist'))

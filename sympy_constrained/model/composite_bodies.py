@@ -27,10 +27,47 @@ from collections import defaultdict
 from functools import reduce
 from operator import or_
 
-from .kinematics import ZERO
+from .. import _compat
+from .kinematics import ZERO, breadth_first
 from .partial_twists import PartialTwists
 
-__all__ = ['CompositeRoute']
+__all__ = ['CompositeRoute', 'moves_far', 'turns_in_plane']
+
+ENTRIES = (0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)
+
+
+def moves_far(frame, bodies, most):
+    """Whether more than so many frames move one of the bodies."""
+    parents = dict(breadth_first([frame], _compat.orientations))
+    first = bodies[0].masscenter
+    origin = next((point for point, _ in breadth_first(
+        [first], _compat.positions)
+        if _compat.velocity(point, frame) == 0), first)
+    before = dict(breadth_first([origin], _compat.positions))
+    for body in bodies:
+        point, x, moving = body.masscenter, getattr(body, 'frame', None), set()
+        frames = []
+        while len(moving) <= most:
+            if parents.get(x):
+                moving.add(x)
+                x = parents[x]
+            elif frames:
+                x = frames.pop()
+            elif before.get(point):
+                step = _compat.positions(point)[before[point]]
+                frames, point = [y for _, y in step.args], before[point]
+            else:
+                break
+        else:
+            return True
+    return False
+
+
+def turns_in_plane(frame):
+    """Whether all frames that are oriented in a frame turn about one axis."""
+    links = [_compat.orientations(x)[parent] for x, parent in breadth_first(
+        [frame], _compat.orientations) if parent]
+    return any(all(x[k, k] == 1 for x in links) for k in range(3))
 
 
 class CompositeRoute:
@@ -75,6 +112,10 @@ class CompositeRoute:
     def finish(self):
         """Fill the mass matrix and the forces of the assembly."""
         g, assembly = self.builder, self.assembly
+        turning = [any(twist[i] for twists in self.twists
+                       for twist in twists.values()) for i in range(3)]
+        self.entries = [(i, j) for i, j in ENTRIES
+                        if turning[i] and turning[j]]
         groups = self._groups()
         self.moving = {}                # speed -> all bodies that it moves
         for k, of_speed in groups.items():
@@ -185,24 +226,22 @@ class CompositeRoute:
             d = self._difference(point, pole)
             self._shift(m, d, own, first)
             if d and any(moment):
-                cross = crossed(g, self._measured(d), moment)
-                J = g.added(g.added(J, cross[0]), cross[1])
+                arm = self._measured(d)
+                for pair in (arm, moment), (moment, arm):
+                    J = g.added(J, crossed(g, *pair, self.entries))
         while rest:
             bit = rest & -rest
             rest ^= bit
             m, point, frame, inertia = self.bodies[bit.bit_length() - 1]
             mass = g.add(mass, m)
-            add_to(g, own, frame, (
-                *(inertia[i][i] for i in range(3)),
-                inertia[0][1], inertia[0][2], inertia[1][2]))
+            add_to(g, own, frame, tuple(inertia[i][j] for i, j in ENTRIES))
             self._shift(m, self._difference(point, pole), own, first)
         for frame, numbers in first.items():
             h = g.added(h, self.kinematics.rotated(self.axes, frame, numbers))
         for frame, (xx, yy, zz, xy, xz, yz) in own.items():
             A = self.kinematics.rotated_matrix(self.axes, frame, (
-                (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
-            J = g.added(J, (A[0][0], A[1][1], A[2][2],
-                            A[0][1], A[0][2], A[1][2]))
+                (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)), self.entries)
+            J = g.added(J, [A[i][j] for i, j in ENTRIES])
         return mass, h, J, pole
 
     def _measured(self, parts):
@@ -216,7 +255,8 @@ class CompositeRoute:
         if len(parts) > 1:
             parts = {self.axes: self._measured(parts)}
         for frame, d in parts.items():
-            add_to(g, own, frame, crossed(g, d, g.scaled(mass, d))[0])
+            add_to(g, own, frame, crossed(g, d, g.scaled(mass, d), (
+                self.entries if frame is self.axes else ENTRIES)))
 
     def _load(self, pole, inner, rest):
         g = self.builder
@@ -297,14 +337,12 @@ def add_to(builder, table, frame, numbers):
     table[frame] = numbers if old is None else builder.added(old, numbers)
 
 
-def crossed(builder, d, h):
-    """``(d . h) - d*h^T`` and ``(d . h) - h*d^T`` as six references each."""
-    # What inertia gains if a first moment ``h`` is shifted by ``d``; the first
-    # alone for a point mass.
-    g = builder
-    products = [g.mul(x, y) for x, y in zip(d, h)]
-    diagonal = tuple(g.add(products[(i + 1) % 3], products[(i + 2) % 3])
-                     for i in range(3))
-    pairs = (0, 1), (0, 2), (1, 2)
-    return (diagonal + tuple(-g.mul(d[i], h[j]) for i, j in pairs),
-            diagonal + tuple(-g.mul(d[j], h[i]) for i, j in pairs))
+def crossed(builder, d, h, entries):
+    """``(d . h) - d*h^T`` as six references, zero beyond the entries."""
+    # What inertia gains if the first moment ``h`` of a point is shifted by
+    # ``d``; that of a body gains ``(d . h) - h*d^T`` as well.
+    g, products = builder, [builder.mul(x, y) for x, y in zip(d, h)]
+    return tuple(
+        0 if (i, j) not in entries else -g.mul(d[i], h[j]) if i != j
+        else g.add(products[(i + 1) % 3], products[(i + 2) % 3])
+        for i, j in ENTRIES)

@@ -12,6 +12,8 @@ Linear or not in the speeds makes no difference: the ideal force of a
 velocity-level row is ``A^T*lam`` with ``A = dphi/du`` (Appell and Chetaev).
 """
 from itertools import zip_longest
+from math import hypot
+from operator import mul
 
 from sympy import Expr, sympify
 from sympy.matrices import MatrixBase
@@ -22,10 +24,10 @@ from ..graph import gradient, jacobian, read, without
 from ..graph.builder import PRIME
 
 __all__ = ['check_multiples', 'constraint_blocks', 'multiples',
-           'stabilization_gains']
+           'not_implied', 'stabilization_gains']
 
 
-# Relative difference of constants that are floats.
+# Relative difference of constants, or of rows, that are floats.
 ROUNDING = 1e-9
 
 
@@ -161,6 +163,24 @@ def multiples(g, residuals, slopes, states):
             if rest and not any(gradient(g, c, states)
                                 + gradient(g, rest, states)):
                 yield j, i, rest
+
+
+def not_implied(g, rows, numbers):
+    """Yield those of the numbered rows that do not follow from the others."""
+    # At the builder's real point; a row without a value there does not follow.
+    units = []
+    for k in sorted(range(len(rows)), key=numbers.__contains__):
+        values = list(map(g.shadow, rows[k]))
+        least = ROUNDING*hypot(*values)
+        for unit in units:
+            part = sum(map(mul, values, unit))
+            values = [x - part*y for x, y in zip(values, unit)]
+        size = hypot(*values)
+        if not size <= least:           # nor is it nan
+            if k in numbers:
+                yield k
+            else:
+                units.append([x/size for x in values])
 
 
 def check_multiples(kinematics, blocks, level, names):

@@ -43,12 +43,15 @@ def solve_rates(builder, equations, unknown, states, u, linear):
             "with one equation for each of these coordinates, such as "
             f"`{[*unknown.values()][0]} - u` for a speed `u`, or use "
             "the derivatives of the coordinates as speeds.")
-    names = {rate: builder.bound[rate] for rate in unknown.values()}
-    slots = [*names.values()]
-    rows = read_equations(builder, equations, states, {*u, *names})
-    slopes = {k: gradient(builder, row, slots) for k, row in rows.items()}
-    problems = [text for k, row in rows.items() for text in row_problems(
-        builder, k, row, names, linear)]
+    rates = unknown.values()
+    rows = read_equations(builder, equations, states, {*u, *rates})
+    names = {x: builder.bound[x] for x in (*rates, *linear)}
+    slots = [builder.bound[x] for x in rates]
+    slopes = {k: gradient(builder, row, [*names.values()])
+              for k, row in rows.items()}
+    problems = [text for k, row in slopes.items() for text in row_problems(
+        builder, k, row, names, len(rates))]
+    slopes = {k: row[:len(rates)] for k, row in slopes.items()}
     problems += missing_equations(unknown, slopes)
     raise_problems(problems, KinematicsError)
     known = substitute(builder, rows.values(), dict.fromkeys(slots, 0))
@@ -94,15 +97,14 @@ def read_equations(builder, equations, states, allowed):
     return {k: row for k, row in rows.items() if row}
 
 
-def row_problems(builder, k, row, rates, speeds):
+def row_problems(builder, k, partial, names, rates):
     """Sentences about an equation without a rate, or not linear.
 
-    ``rates`` maps symbols to references. The equation may be nonlinear in
-    speeds that are not among ``speeds``.
+    ``names`` maps symbols, the first of them rates, to references, and
+    ``partial`` are the derivatives by them. The equation may be nonlinear in
+    other speeds.
     """
-    names = {**rates, **{x: builder.bound[x] for x in speeds}}
-    partial = gradient(builder, row, [*names.values()])
-    if not any(partial[:len(rates)]):
+    if not any(partial[:rates]):
         yield (f"Row {k} of `kd_eqs` contains no derivative of a coordinate "
                "that is still to be solved for. Remove the row, or correct "
                "it, or name its coordinate in `q_ind`.")
@@ -113,7 +115,8 @@ def row_problems(builder, k, row, rates, speeds):
                "differential equations must be linear in the derivatives of "
                "the coordinates" + (
                    " and in the speeds; rewrite the row, or use "
-                   "GibbsAppellMethod." if speeds else "; rewrite the row."))
+                   "GibbsAppellMethod." if len(names) > rates
+                   else "; rewrite the row."))
 
 
 def solve_speeds(builder, rates, q, u):

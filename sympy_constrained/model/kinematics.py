@@ -203,18 +203,22 @@ class Kinematics:
 
     def _product(self, a, b):
         columns = tuple(zip(*b))
-        return tuple(tuple(self.builder.dot(row, column)
-                           for column in columns) for row in a)
+        dot = self.builder.dot
+        return tuple([tuple([dot(row, column) for column in columns])
+                      for row in a])
 
     def rotated(self, axes, frame, vector):
         """Measure numbers in ``axes`` of a vector measured in ``frame``."""
         if frame == axes or not any(vector):
             return tuple(vector)
-        return tuple(self.builder.dot(row, vector)
-                     for row in self.rotation(axes, frame))
+        dot = self.builder.dot
+        return tuple([dot(row, vector) for row in self.rotation(axes, frame)])
 
-    def rotated_matrix(self, axes, frame, matrix):
-        """Measure numbers in ``axes`` of a symmetric dyadic in ``frame``."""
+    def rotated_matrix(self, axes, frame, matrix, entries=UPPER):
+        """Measure numbers in ``axes`` of a symmetric dyadic in ``frame``.
+
+        The ``entries`` are those that are needed; others may be zero.
+        """
         # A multiple of the identity is the same in all axes: that of a moment
         # of inertia is taken out, of one that occurs twice if there is one.
         if frame == axes or not any(map(any, matrix)):
@@ -227,12 +231,14 @@ class Kinematics:
         rest = list(map(list, matrix))
         for i in range(3):
             rest[i][i] = g.sub(moments[i], common)
-        half, found = self._product(R, rest), {}
-        for i, j in UPPER:
+        rows = {i: R[i] for i, _ in entries}
+        half = dict(zip(rows, self._product(rows.values(), rest)))
+        found = [[0]*3 for _ in range(3)]
+        for i, j in entries:
             value = g.dot(half[i], R[j])
-            found[i, j] = found[j, i] = (
+            found[i][j] = found[j][i] = (
                 g.add(value, common) if i == j else value)
-        return tuple(tuple(found[i, j] for j in range(3)) for i in range(3))
+        return tuple(map(tuple, found))
 
     @remembered
     def is_orthogonal(self, axes, frame):
@@ -384,6 +390,7 @@ class Kinematics:
                 known[axes] = carried(own, axes, parents, further)
         return carried(known, frame, parents, partial(further, axes=axes))
 
+    @remembered
     def angular_velocity(self, frame, axes):
         """Angular velocity of ``frame`` in the inertial frame."""
         return self._carried_by(

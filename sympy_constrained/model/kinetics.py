@@ -315,8 +315,9 @@ def measure_dyadic(kinematics, dyadic, axes):
         y = kinematics.measure(second, axes)
         for i in range(3):
             for j in range(3):
-                terms.append(g.mul(x[i], y[j]))
-                total[i][j] = g.add(total[i][j], terms[-1])
+                if x[i] and y[j]:
+                    terms.append(g.mul(x[i], y[j]))
+                    total[i][j] = g.add(total[i][j], terms[-1])
     # the inertia of a point mass about another point cancels to rounding
     if any(differ(g, total[i][j], total[j][i], terms)
            for i, j in ((0, 1), (0, 2), (1, 2))):

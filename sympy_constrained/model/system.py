@@ -71,8 +71,8 @@ class ConstrainedSystem:
     symbols : tuple
         Constants of the model, also those that drop out of the equations.
     unstated : tuple
-        Numbers of the holonomic rows whose rates are not, in the same form,
-        among the velocity constraints that were given in Kane's shape.
+        Numbers of the holonomic rows whose rates do not follow everywhere
+        from the velocity constraints that were given in Kane's shape.
     q_dependent, u_dependent : tuple
         The user's choice, used for linearization and embeddings only.
     stabilization

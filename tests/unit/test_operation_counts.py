@@ -1,7 +1,10 @@
 """Operations of M, Q, A, b: growth is noticed here, and needs a reason."""
+import math
+
 import pytest
 
 from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.model import build
 from sympy_constrained.models import model
 from sympy_constrained.numeric.codegen.solution import solved_graph
 
@@ -60,3 +63,16 @@ def test_counts_grow_with_a_low_power_of_the_links():
         return system.graph.operation_count(('M', 'Q', 'A', 'b'))
 
     assert count(16)/count(8) < 2**1.9
+
+
+@pytest.mark.parametrize('name', [
+    'andrews_squeezer', 'closed_chain', 'closed_chain_3d',
+    'closed_chain_absolute', 'four_bar', 'n_four_bar', 'parallel_cranks'])
+def test_the_route_that_is_likely_shorter_is_shorter(name, monkeypatch):
+    def count():
+        method = UdwadiaKalabaMethod(**model(name).arguments)
+        return method.system.graph.operation_count(('M', 'Q', 'A', 'b'))
+
+    likely = count()
+    monkeypatch.setattr(build, 'SMALL', math.inf)       # both are formed
+    assert likely == count()
