@@ -106,8 +106,9 @@ class CompositeRoute:
         point = body.masscenter
         self.bodies.append((mass, point, frame, inertia))
         self.wrenches.append((torque, force))
+        turns = any(torque) or any(map(any, inertia))
         self.twists.append(self.partial.of_body(
-            mass and point, any(map(any, inertia)) and body.frame))
+            mass and point, turns and body.frame))
 
     def finish(self):
         """Fill the mass matrix and the forces of the assembly."""
