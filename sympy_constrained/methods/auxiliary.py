@@ -6,8 +6,8 @@ from sympy import Matrix, zeros
 from ..errors import UnsupportedFeatureError
 from ..graph import read, substitute
 from ..model.build import applied_forces, build_system
-from ..model.build_kane import speeds_of
 from ..model.call_signatures import as_list
+from ..model.unconstrained import speeds_of
 from .null_space import null_basis
 from .references import as_column, flat, inputs, written
 from .symbols import column

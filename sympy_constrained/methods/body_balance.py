@@ -11,12 +11,12 @@ from .. import _compat
 from ..errors import ConstraintError, KinematicsError, UnsupportedFeatureError
 from ..graph import gradient, read
 from ..model.build import kinematics_of
-from ..model.build_kane import agree
 from ..model.constraint_rows import geometric_row
 from ..model.kinetics import (
     Applied, Assembly, axes_of_body, measure_dyadic, rotation, times,
     translation)
 from ..model.loads import motion_of, parse_loads
+from ..model.velocity_checks import agree
 from .null_space import least_multipliers
 
 __all__ = ['Balance', 'Connection', 'Tree', 'ZERO']

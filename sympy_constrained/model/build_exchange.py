@@ -5,8 +5,8 @@ Masses that are states are for the method that projects Meshchersky's equation.
 from ..errors import ConstrainedDynamicsError, located
 from ..graph import read
 
-__all__ = ['add_virtual_masses', 'check_masses', 'declare_exchange',
-           'separate_accelerations']
+__all__ = ['check_masses', 'declare_exchange', 'with_separate_accelerations',
+           'with_virtual_masses']
 
 
 def declare_exchange(kinematics, exchange, bodies, q, u):
@@ -38,10 +38,10 @@ def declare_exchange(kinematics, exchange, bodies, q, u):
     return rows
 
 
-def check_masses(builder, exchange, blocks):
+def check_masses(builder, exchange, kinetics):
     """Raise if a mass that has a rate is in no body and no load."""
     used = builder.symbols_of(*(
-        ref for name in ('M', 'Q') for row in blocks[name] for ref in row))
+        ref for row in kinetics.M + kinetics.Q for ref in row))
     idle = [str(mass) for mass in exchange.rates if mass not in used]
     if idle:
         raise ConstrainedDynamicsError(
@@ -50,33 +50,36 @@ def check_masses(builder, exchange, blocks):
             "or leave it out.")
 
 
-def separate_accelerations(kinematics, blocks):
-    """Move terms of ``u'`` from loads into the mass matrix."""
-    g = kinematics.builder
-    for row, entry in zip(blocks['M'], blocks['Q']):
-        found = kinematics.linear_in_accelerations(entry[0])
-        if found is None:
-            raise not_linear(kinematics, entry[0])
-        slopes, entry[0] = found
-        row[:] = map(g.sub, row, slopes)
-    if blocks['power'] and kinematics.accelerations_in(blocks['power'][0][0]):
-        blocks['power'] = []            # masses that depend on speeds
+def with_separate_accelerations(kinematics, kinetics):
+    """Kinetics with the terms of ``u'`` of the loads in the mass matrix."""
+    M, Q, power = [], [], kinetics.power
+    for row, (force,) in zip(kinetics.M, kinetics.Q):
+        parts = kinematics.linear_in_accelerations(force)
+        if parts is None:
+            raise not_linear(kinematics, force)
+        slopes, rest = parts
+        M.append(list(map(kinematics.builder.sub, row, slopes)))
+        Q.append([rest])
+    if power and kinematics.accelerations_in(power[0][0]):
+        power = []                      # masses that depend on speeds
+    return kinetics._replace(M=M, Q=Q, power=power)
 
 
-def add_virtual_masses(kinematics, blocks):
+def with_virtual_masses(kinematics, kinetics):
     """The same for methods that need a symmetric mass matrix."""
-    late = kinematics.accelerations_in(*(x for x, in blocks['Q']))
+    late = kinematics.accelerations_in(*(x for x, in kinetics.Q))
     if not late or kinematics.accelerations_in(
-            *(x for row in blocks['M'] for x in row)):
-        return
-    separate_accelerations(kinematics, blocks)
-    if [list(column) for column in zip(*blocks['M'])] != blocks['M']:
+            *(x for row in kinetics.M for x in row)):
+        return kinetics
+    kinetics = with_separate_accelerations(kinematics, kinetics)
+    if [list(column) for column in zip(*kinetics.M)] != kinetics.M:
         raise ConstrainedDynamicsError(
             f"The loads contain {late[0]}, and with such loads the mass "
             "matrix is not symmetric, because they do not act where the "
             "acceleration is taken. Use GibbsAppellMethod, which needs no "
             "symmetry, or replace the acceleration by an expression in "
             "coordinates, speeds and time.")
+    return kinetics
 
 
 def not_linear(kinematics, force):

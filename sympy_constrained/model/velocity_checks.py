@@ -1,10 +1,17 @@
 """Velocities that were set, compared with the derivatives of positions."""
+import math
 from contextlib import suppress
+from random import Random
+
+from mpmath import mp
 
 from .. import _compat
-from ..errors import ConstrainedDynamicsError, KinematicsError
+from ..errors import (
+    ConstrainedDynamicsError, KinematicsError, MissingIngredientError,
+    UnsupportedFeatureError)
+from ..graph import Graph, gradient
 
-__all__ = ['check_velocities', 'prepare_points']
+__all__ = ['agree', 'check_lagrangian', 'check_velocities', 'prepare_points']
 
 
 def prepare_points(kinematics, bodies):
@@ -81,3 +88,47 @@ def reversed_speeds(kinematics, one, other):
             return []
         found.append(x)
     return found
+
+
+def check_lagrangian(kinematics, kinetics):
+    """Raise unless Lagrange's equations of the energy are the equations."""
+    # They are not where rolling, say, was put into velocities by hand.
+    g = kinematics.builder
+    slopes = gradient(g, kinetics.lagrangian[0][0],
+                      kinematics.u + kinematics.q)
+    count = len(kinematics.u)
+    for momentum, slope, [applied], [known] in zip(
+            slopes[:count], slopes[count:], kinetics.applied, kinetics.Q):
+        force = g.add(g.sub(slope, kinematics.bias(momentum)), applied)
+        if not agree(g, force, known):
+            raise UnsupportedFeatureError(
+                "The equations of motion of these bodies are not Lagrange's "
+                "equations of their kinetic energy. A velocity was set that "
+                "is not the derivative of a position (rolling put in by "
+                "hand?), or a mass depends on the motion. State every "
+                "velocity in the coordinates and give the constraints as "
+                "rows, or use UdwadiaKalabaMethod.")
+
+
+def agree(builder, a, b):
+    """Whether two references have equal values at random real points."""
+    # Where the builder's point is outside the domain of a function, others are
+    # tried; True if none is inside.
+    if builder.same_value(a, b):
+        return True
+    if not math.isnan(builder.shadows[abs(a)] + builder.shadows[abs(b)]):
+        return False
+    random = Random('agree')
+    graph = Graph.freeze(builder, {'x': ([[a, b, builder.sub(a, b)]], 3)})
+    for attempt in range(40):
+        reach = 2**(attempt % 8)
+        values = {x: mp.mpf(random.uniform(-reach, reach))
+                  for x in graph.inputs}
+        try:
+            (x, y, gap), = graph.evaluate(values, context=mp)['x']
+        except (ArithmeticError, TypeError, ValueError,
+                MissingIngredientError):
+            continue
+        if not isinstance(gap, mp.mpc) and mp.isfinite(gap):
+            return abs(gap) <= 1e-9*max(abs(x), abs(y), 1)
+    return True

@@ -106,10 +106,10 @@ class FormBuilder:
     @cached_property
     def forces(self):
         """Generalized applied forces ``Q_r``, one per speed."""
-        blocks = from_bodies(self.kinematics, (), parse_loads(
+        kinetics = from_bodies(self.kinematics, (), parse_loads(
             self.system.loads), self.potential)
         return [self.g.add(x, y) for (x,), y in zip(
-            blocks['Q'], self.given_forces)]
+            kinetics.Q, self.given_forces)]
 
     @cached_property
     def given_forces(self):

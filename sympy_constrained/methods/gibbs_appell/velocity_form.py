@@ -147,10 +147,11 @@ def velocity_form(system, anchors, potential):
             "A mass or an inertia depends on speeds that the q' do not "
             "determine. Write it in the derivatives of the coordinates, or "
             "use 'kane', 'appell' or 'volterra'.")
-    blocks = from_bodies(kinematics, (), parse_loads(system.loads), potential)
+    kinetics = from_bodies(
+        kinematics, (), parse_loads(system.loads), potential)
     momenta = gradient(g, T, kinematics.u)
     return frozen(
         g, momenta=momenta, momentum_rates=list(map(along, momenta)), P=P,
-        slopes=gradient(g, T, kinematics.q), Q=flat(blocks['Q']),
+        slopes=gradient(g, T, kinematics.q), Q=flat(kinetics.Q),
         velocities=GraphMatrix(
             g, [[*motion.v, *motion.w] for motion in motions], 6))

@@ -4,11 +4,11 @@ from __future__ import annotations
 from ... import _compat
 from ...graph import (
     GraphBuilder, derivative, gradient, read, substitute)
-from ...model.build_kane import set_to_zero, speeds_of
 from ...model.call_signatures import (
     arguments_of, as_list, check_bodies, check_coordinates)
 from ...model.kinematic_equations import solve_kinematics
 from ...model.potential import potential_of
+from ...model.unconstrained import set_to_zero, speeds_of
 from .local_kinematics import LocalKinematics, refused
 from .rows import forces_of, loads_of, rows_of
 from .tables import Tables
