@@ -110,8 +110,8 @@ def own_options(method):
     """Names of given options that SymPy's classes do not take."""
     found = [name for name, is_given in method._special.items() if is_given]
     found += [name for name, value in method._options.items()
-              if value is not None and name not in (
-                  *found, 'potential_energy', 'stabilization')]
+              if value is not None and name in method._accepts and name not in
+              (*found, 'potential_energy', 'stabilization')]
     if method._shape == 'kane' and method._potential != 0:
         found.append('potential_energy')
     return found

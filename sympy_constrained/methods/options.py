@@ -1,12 +1,11 @@
 """Options of a method class, and its signature for users."""
-from __future__ import annotations
-
 from functools import lru_cache
 from inspect import Parameter, Signature, signature
 
+from ..errors import UnsupportedFeatureError
 from ..model.call_signatures import SHAPES
 
-__all__ = ['call_signature', 'options_of']
+__all__ = ['call_signature', 'options_of', 'with_inherited']
 
 
 @lru_cache(maxsize=128)
@@ -33,3 +32,23 @@ def keyword(name, default=Parameter.empty):
     """A keyword; one that is needed in its shape only may be left out."""
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None
                      if default is Parameter.empty else default)
+
+
+def with_inherited(cls, method, options):
+    """Options for ``cls``, completed by those of another method."""
+    if not hasattr(method, '_special'):     # a model of SymPy
+        return options
+    special = [name for name, is_given in method._special.items() if is_given]
+    if special and cls._special is not type(method)._special:
+        raise UnsupportedFeatureError(
+            f"The model has {', '.join(special)}, which only "
+            f"{type(method).__name__} takes: without it the motion would be "
+            "another one. If that is meant, make the other method from the "
+            "model itself, with `momentum_loads` for variable masses.")
+    kept = {name: value for name, value in method._options.items()
+            if name in cls._accepts}
+    if method._sample is not None:
+        kept['sample'] = method._sample
+    if isinstance(method, cls):
+        kept |= method._own
+    return {**kept, **options}

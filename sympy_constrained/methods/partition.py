@@ -6,6 +6,7 @@ from ..analysis.constraint_rank import (
 from ..errors import ConstraintError
 from ..model.call_signatures import arguments_of, as_list
 from ..precision import precise
+from .base import computed
 
 __all__ = ['named_coordinates', 'dependent_positions', 'check_regular',
            'partitioned', 'sharing_model']
@@ -93,10 +94,8 @@ def partitioned(method, q_dependent):
 def sharing_model(cls, method, **attributes):
     """``cls`` for the system of a method, which is not made anew."""
     other = object.__new__(cls)
-    for name in ('_shape', '_arguments', '_options', '_sample', '_system',
-                 '_named', '_joints', 'inertial', 'explicit_kinematics'):
-        setattr(other, name, getattr(method, name))
-    for name in ('_report', '_point_columns'):
-        other.__dict__[name] = getattr(method, name)
-    other.__dict__.update(attributes)
+    shared = {name: getattr(method, name)
+              for name in ('_report', '_point_columns')}
+    other.__dict__ = {name: value for name, value in vars(method).items()
+                      if name not in computed(method)} | shared | attributes
     return other

@@ -184,7 +184,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
 
     @property
     def _report_options(self):
-        return (self._inconsistent,)
+        return {'inconsistent': self._inconsistent}
 
     def _solve(self):
         """Elimination of the independent rows ``F`` of ``A = C*F``.

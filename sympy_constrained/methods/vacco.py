@@ -6,12 +6,10 @@ from functools import cached_property
 
 from sympy.physics.mechanics import KanesMethod
 
-from ..analysis.constraint_rank import constraint_report
 from ..analysis.zero_tests import vanishing
 from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph import GraphMatrix, block_matrix, stack, substitute
 from ..model.equations import EquationsOfMotion
-from ..precision import precise
 from .lagrangian import LagrangianMethod
 from .references import flat, frozen
 from .routh import RouthMethod
@@ -103,6 +101,8 @@ class VaccoMethod(LagrangianMethod):
     """
 
     _letter = 'mu'
+    # Whether (V) is regular is another question.
+    _report_options = {'determined': False}
 
     @property
     def mu_vec(self):
@@ -118,13 +118,6 @@ class VaccoMethod(LagrangianMethod):
     def lam_vec(self):
         """The rates ``mu'``, in the place of multipliers in ``eom``."""
         return self.mu_vec.diff(self._system.t)
-
-    @cached_property
-    def _report(self):
-        """Of the rows; whether (V) is regular is another question."""
-        with precise():
-            return constraint_report(
-                self.system, self._sample, determined=False)
 
     def _check_rows(self):
         self._check_independent(

@@ -123,8 +123,8 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
         if exchange else rows_by_level(kinematics, given, shape),
         stabilization, in_velocities)
     blocks = {
-        'rates': [[rate] for rate in kinematics.rates], 'C': C,
-        'mass_rates': model.mass_rates, **kinetics._asdict(), **constraints}
+        **kinetics._asdict(), 'mass_rates': model.mass_rates,
+        'rates': [[rate] for rate in kinematics.rates], 'C': C, **constraints}
     if in_velocities:
         blocks['speeds'] = [[read(builder, x)] for x in model.speeds]
     else:

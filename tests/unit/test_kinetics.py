@@ -89,7 +89,7 @@ class Model:
 def frozen(builder, out):
     return Graph.freeze(builder, {
         name: (rows, len(rows[0]) if rows else 1)
-        for name, rows in out.items()})
+        for name, rows in out._asdict().items()})
 
 
 MODELS = {}

@@ -285,8 +285,7 @@ class HamelEmbedding(EmbeddedMethod):
         """
         found = []
         for names in combinations(self._system.q, len(self._dependent)):
-            other = sharing_model(HamelEmbedding, self, _named=names,
-                                  _project_loads=self._project_loads)
+            other = sharing_model(HamelEmbedding, self, _named=names)
             try:
                 found.append(other.validity)
             except RedundantConstraintsError:

@@ -10,7 +10,6 @@ from sympy.physics.mechanics import KanesMethod
 from ...analysis.consistent_points import norm, orthonormal_rows
 from ...analysis.zero_tests import values_at, vanishing
 from ...errors import ConstraintError
-from ...model.build import build_system
 from ...model.call_signatures import (
     as_expressions, as_list, as_matrix, check_choice)
 from ...precision import precise
@@ -334,9 +333,8 @@ class LinearMappingMethod(ConstrainedMethod):
     @cached_property
     def space(self):
         """The :class:`.MappedSpace`: metric, connection, torsion, ..."""
-        parent = build_system(self._shape, self._arguments,
-                              in_velocities=True, **self._options)
-        return MappedSpace(parent, self._mapped, self._count)
+        return MappedSpace(self._new_system(in_velocities=True),
+                           self._mapped, self._count)
 
     @cached_property
     def is_holonomic(self):
