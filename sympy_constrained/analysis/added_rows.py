@@ -9,8 +9,6 @@ from .consistent_points import (
     orthonormal_rows)
 from .constraint_rank import POINTS
 
-__all__ = ['warn_of_added_rows']
-
 
 def warn_of_added_rows(system, sample=None):
     """Warn if the velocity constraints do not imply the holonomic ones."""

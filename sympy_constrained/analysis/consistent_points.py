@@ -19,9 +19,6 @@ from ..model.call_signatures import check_known
 from ..model.system import freeze
 from ..precision import DIGITS, precise
 
-__all__ = ['admissible_values', 'evaluated', 'has_floats', 'inner', 'largest',
-           'norm', 'orthonormal_rows', 'project_out', 'sizes_elsewhere']
-
 SETTLED = mp.mpf(10)**(5 - DIGITS)
 # The new part of a row, relative to its size, that makes it independent. A
 # double root is met to the square root of SETTLED only, and must count as 0.

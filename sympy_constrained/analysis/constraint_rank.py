@@ -18,9 +18,6 @@ from ..precision import precise
 from .consistent_points import DIGITS, evaluated, norm, orthonormal_rows
 from .examined_states import examine
 
-__all__ = ['ConstraintReport', 'constraint_report', 'rank_at',
-           'without_repetitions']
-
 # The new part of a column of A, relative to the largest, that counts.
 INDEPENDENT = mp.mpf('1e-8')
 # Contradictions below this are rounding.

@@ -9,8 +9,6 @@ from .consistent_points import (
     DEPENDENT, DEPENDENT_THERE, SETTLED, admissible_values, evaluated,
     has_floats, largest, norm, orthonormal_rows, project_out, sizes_elsewhere)
 
-__all__ = ['Examined', 'examine', 'relation']
-
 # The new part of a row where masses of different size are compared.
 MASSLESS = mp.mpf('1e-18')
 

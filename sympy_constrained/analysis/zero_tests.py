@@ -17,9 +17,6 @@ from sympy import (
 from ..precision import precise
 from .consistent_points import has_floats, stand_ins
 
-__all__ = ['vanishing', 'Vanishing', 'counterexample', 'values_at',
-           'floats_at']
-
 # Relative sizes that count as zero, for exact and for inexact dimensions.
 ROUNDING, INEXACT = mp.mpf('1e-15'), mp.mpf('1e-8')
 # A proof is tried up to so many operations, symbols and terms of a sum.

@@ -13,9 +13,6 @@ from sympy import Float, Rational, Symbol
 
 from ..errors import ConstrainedDynamicsError
 
-__all__ = ['GraphBuilder', 'CONST', 'INPUT', 'ADD', 'MUL', 'INV', 'ROOT',
-           'SIN', 'COS', 'CALL']
-
 CONST, INPUT, ADD, MUL, INV, ROOT, SIN, COS, CALL = range(9)
 
 PRIME = 2**127 - 1

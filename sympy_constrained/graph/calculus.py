@@ -17,9 +17,6 @@ from ..errors import ConstrainedDynamicsError
 from .builder import ADD, CALL, COS, INV, MUL, ROOT, SIN
 from .reading import chosen, derivative, partial
 
-__all__ = ['Derivation', 'time_derivative', 'gradient', 'jacobian',
-           'substitute', 'without']
-
 
 def reachable(builder, refs, mask, stop=()):
     """Nodes that ``refs`` use and that depend on ``mask``, in node order."""

@@ -10,8 +10,6 @@ from itertools import chain
 
 from .builder import ADD, CALL, CONST, COS, INPUT, MUL, ROOT
 
-__all__ = ['compacted']
-
 MOST_PARTS = 24                 # of a sum or product whose pairs are compared
 
 

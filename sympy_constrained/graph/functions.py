@@ -6,8 +6,6 @@ before printing; the function itself is passed as a Python object.
 from sympy import Function
 from sympy.core.function import AppliedUndef
 
-__all__ = ['own_functions', 'unnamed']
-
 
 def own_functions(expressions):
     """Rename the user's functions in expressions to ``f0, f1, ...``.

@@ -21,8 +21,6 @@ from .matrix import GraphMatrix
 from .reading import SLOTS, read
 from .writing import assignments, nested, used_nodes
 
-__all__ = ['Graph']
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:

@@ -4,8 +4,6 @@ from collections import Counter
 from .builder import CONST
 from .graph import Graph
 
-__all__ = ['Pivots', 'is_constant', 'pivot_columns']
-
 # The largest remainder that is solved by cofactors where no pivot is good.
 MOST_COFACTORS = 6
 # A good pivot is never smaller than this share of the largest entry of its

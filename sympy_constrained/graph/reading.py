@@ -25,9 +25,6 @@ from sympy.tensor.indexed import Indexed
 
 from ..errors import ConstrainedDynamicsError
 
-__all__ = ['read', 'chosen', 'derivative', 'is_function_of', 'partial',
-           'real_derivative', 'SLOTS']
-
 MOST_SLOTS = 511
 PLAIN = {Add, Mul, Pow, sin, cos}       # never leaves
 # Numbered by hand, so that a pickled graph means the same in any process.

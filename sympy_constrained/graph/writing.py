@@ -11,8 +11,6 @@ from .builder import ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN
 from .calculus import operands
 from .reading import SLOTS
 
-__all__ = ['nested', 'assignments']
-
 READABLE = 300                  # operations
 
 

@@ -32,8 +32,6 @@ from .solution import has_multipliers, projected, solved
 from .symbols import column, fresh_symbols
 from .vocabulary import SympyVocabulary
 
-__all__ = ['ConstrainedMethod', 'computed']
-
 
 class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     """Abstract base of the methods of this package.

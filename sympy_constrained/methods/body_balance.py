@@ -19,8 +19,6 @@ from ..model.loads import motion_of, parse_loads
 from ..model.velocity_checks import agree
 from .null_space import least_multipliers
 
-__all__ = ['Balance', 'Connection', 'Tree', 'ZERO']
-
 ZERO = 0, 0, 0
 
 

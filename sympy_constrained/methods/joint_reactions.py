@@ -31,8 +31,6 @@ from ..model.call_signatures import check_known
 from .body_balance import ZERO, Balance, Tree
 from .references import frozen
 
-__all__ = ['JointReaction', 'JointReactions', 'joint_reactions']
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointReaction:

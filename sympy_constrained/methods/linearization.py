@@ -1,6 +1,4 @@
 """SymPy's ``Linearizer`` for the equations of a method."""
-from __future__ import annotations
-
 from warnings import warn
 
 from sympy import (
@@ -15,8 +13,6 @@ from ..graph import GraphBuilder, GraphMatrix, jacobian, read, substitute
 from ..model.call_signatures import as_list, as_point
 from .references import written
 from .solution import has_multipliers
-
-__all__ = ['linearizer', 'Linearizer']
 
 OFF = 1e-6      # larger than the rounding error of a typed state
 

@@ -1,16 +1,12 @@
 """Equations in fewer speeds, with the multipliers recovered."""
-from __future__ import annotations
-
 from ..errors import RedundantConstraintsError
 from ..graph import GraphMatrix, block_matrix
 from ..graph.linalg import (
-    FullRankFactorization, ldl_factor, ldl_solve, lu_solve, pivot_columns,
-    solve)
+    FullRankFactorization, ldl_factor, ldl_solve, lu_solve, solve)
+from ..graph.matrix import as_column
+from ..graph.pivots import pivot_columns
 from ..model.equations import EquationsOfMotion
-from .references import as_column, flat, frozen
-
-__all__ = ['reduced_equations', 'accelerations', 'along_basis', 'elimination',
-           'least_multipliers', 'null_basis', 'null_space_solve']
+from .references import flat, frozen
 
 
 def reduced_equations(method, graph, matrix, right, reactions=None,

@@ -5,8 +5,6 @@ from inspect import Parameter, Signature, signature
 from ..errors import UnsupportedFeatureError
 from ..model.call_signatures import SHAPES
 
-__all__ = ['call_signature', 'options_of', 'with_inherited']
-
 
 @lru_cache(maxsize=128)
 def options_of(cls):

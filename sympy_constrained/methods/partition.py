@@ -1,15 +1,10 @@
 """Which coordinates lose their velocities to the constraints."""
-from __future__ import annotations
-
 from ..analysis.constraint_rank import (
     independent_at, independent_columns, warn_of_branches)
 from ..errors import ConstraintError
 from ..model.call_signatures import arguments_of, as_list
 from ..precision import precise
 from .base import computed
-
-__all__ = ['named_coordinates', 'dependent_positions', 'check_regular',
-           'partitioned', 'sharing_model']
 
 ONE_EACH = 'an embedding eliminates one velocity for each row'
 

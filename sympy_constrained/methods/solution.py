@@ -1,16 +1,12 @@
 """From ``W z = r`` to closed forms and to SymPy's mass matrix and forcing."""
-from __future__ import annotations
-
 from functools import cached_property
 
 from ..errors import RedundantConstraintsError
 from ..graph import stack
 from ..graph.linalg import FullRankFactorization, lu_solve
+from ..graph.matrix import as_column
 from .null_space import least_multipliers, null_basis
-from .references import as_column, flat, frozen, written
-
-__all__ = ['linear_residual', 'output', 'projected', 'solved',
-           'has_multipliers']
+from .references import flat, frozen, written
 
 
 def linear_residual(graph, matrix, right, unknowns, negated=()):

@@ -1,10 +1,6 @@
 """SymPy's ``SymbolicSystem`` of a method."""
-from __future__ import annotations
-
 from sympy import ImmutableDenseMatrix
 from sympy.physics.mechanics import SymbolicSystem
-
-__all__ = ['symbolic_system']
 
 
 def symbolic_system(method):

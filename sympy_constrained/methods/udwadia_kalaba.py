@@ -1,6 +1,4 @@
 """The explicit equations of constrained motion of Udwadia and Kalaba."""
-from __future__ import annotations
-
 from functools import cached_property, partial
 
 from sympy import Rational
@@ -16,8 +14,6 @@ from .base import ConstrainedMethod
 from .null_space import accelerations, elimination, null_space_solve
 from .references import (
     as_column, columns, flat, frozen, inputs, written)
-
-__all__ = ['UdwadiaKalabaMethod']
 
 
 @KanesMethod.register

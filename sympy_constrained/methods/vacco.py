@@ -1,6 +1,4 @@
 """Vakonomic equations: multipliers as part of the Lagrangian."""
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cached_property
 
@@ -13,8 +11,6 @@ from ..model.equations import EquationsOfMotion
 from .lagrangian import LagrangianMethod
 from .references import flat, frozen
 from .routh import RouthMethod
-
-__all__ = ['VaccoMethod']
 
 
 @KanesMethod.register

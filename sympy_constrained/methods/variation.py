@@ -7,12 +7,11 @@ from typing import NamedTuple
 from sympy import Expr
 
 from ..graph import GraphMatrix, gradient, jacobian, read, time_derivative
+from ..graph.matrix import as_column
 from ..model.call_signatures import as_expressions
-from .references import as_column, flat, frozen, inputs, written
+from .references import flat, frozen, inputs, written
 from .solution import output
 from .symbols import column
-
-__all__ = ['Quantity', 'Variation', 'vary']
 
 
 class Quantity(NamedTuple):

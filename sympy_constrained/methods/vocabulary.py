@@ -1,6 +1,4 @@
 """SymPy's vocabulary: names that scripts written for its methods read."""
-from __future__ import annotations
-
 from functools import cached_property
 
 from sympy import ImmutableDenseMatrix, Matrix, diag, eye
@@ -12,8 +10,6 @@ from .auxiliary import auxiliary_forces
 from .linearization import linearizer
 from .solution import linear_residual
 from .symbols import column
-
-__all__ = ['SympyVocabulary']
 
 
 class SympyVocabulary:

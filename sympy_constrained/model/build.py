@@ -29,9 +29,6 @@ from .system import ConstrainedSystem, freeze
 from .unconstrained import in_kanes_shape, in_lagranges_shape, set_to_zero
 from .velocity_checks import check_velocities, prepare_points
 
-__all__ = ['build_system', 'applied_forces', 'kinematics_of',
-           'symbols_in_use']
-
 # Kinetics are formed by composite bodies or by single bodies, whichever takes
 # fewer operations: a chain of more frames than SHORT by composite bodies.
 # Both are formed, and the shorter is kept, where this may be wrong: for at
@@ -162,7 +159,7 @@ def rows_given(arguments):
         arguments[name], name, True)] for level, names in given.items()}
 
 
-def constrained(kinematics, rows, stabilization, in_velocities):
+def constrained(kinematics, rows, stabilization, in_velocities=False):
     """Blocks and fields of the :class:`.ConstrainedSystem` of some rows."""
     levels = rows.holonomic, rows.velocity, rows.acceleration
     blocks = constraint_blocks(kinematics, *(

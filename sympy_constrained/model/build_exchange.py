@@ -5,9 +5,6 @@ Masses that are states are for the method that projects Meshchersky's equation.
 from ..errors import ConstrainedDynamicsError, located
 from ..graph import read
 
-__all__ = ['check_masses', 'declare_exchange', 'with_separate_accelerations',
-           'with_virtual_masses']
-
 
 def declare_exchange(kinematics, exchange, bodies, q, u):
     """Bind the rates of masses that are states; return them as rows."""

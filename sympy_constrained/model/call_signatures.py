@@ -19,11 +19,6 @@ from ..errors import (
     ConstrainedDynamicsError, ConstraintError, KinematicsError,
     UnsupportedFeatureError, raise_problems)
 
-__all__ = ['arguments_of', 'bind_arguments', 'as_dictionary',
-           'as_expressions', 'as_list', 'as_matrix', 'as_point',
-           'check_bodies', 'check_choice', 'check_coordinates', 'check_frame',
-           'check_known', 'lagrangian_call']
-
 
 def kane_shape(frame, q_ind, u_ind, kd_eqs=None, q_dependent=None,
                configuration_constraints=None, u_dependent=None,

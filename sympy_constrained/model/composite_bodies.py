@@ -31,8 +31,6 @@ from .. import _compat
 from .kinematics import ZERO, breadth_first
 from .partial_twists import PartialTwists
 
-__all__ = ['CompositeRoute', 'moves_far', 'turns_in_plane']
-
 ENTRIES = (0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)
 
 

@@ -15,10 +15,6 @@ from sympy import Derivative
 from ..errors import ConstraintError, raise_problems
 from ..graph import gradient
 
-__all__ = ['Residual', 'Rows', 'bind_derivatives', 'replaced_right_sides',
-           'sorted_rows']
-
-
 # Of residuals by their order, the last for all others.
 LEVELS = 'holonomic', 'velocity', 'acceleration', 'higher'
 

@@ -11,9 +11,6 @@ from .constraint_order import Residual, Rows, bind_derivatives, sorted_rows
 from .loads import axes_of_vector, motion_of
 from .loops import Loop, closing_rows
 
-__all__ = ['need_frame', 'nested_expression', 'rows_by_level',
-           'rows_by_order']
-
 LEVELS = {'holonomic': 'holonomic constraints',
           'velocity': 'velocity-level constraints',
           'acceleration': 'acceleration constraints'}

@@ -23,10 +23,6 @@ from ..errors import (
 from ..graph import gradient, jacobian, read, without
 from ..graph.builder import PRIME
 
-__all__ = ['check_multiples', 'constraint_blocks', 'multiples',
-           'not_implied', 'stabilization_gains']
-
-
 # Relative difference of constants, or of rows, that are floats.
 ROUNDING = 1e-9
 

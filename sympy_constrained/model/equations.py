@@ -11,9 +11,6 @@ from ..errors import UnsupportedFeatureError
 from ..graph import (
     Graph, GraphBuilder, GraphMatrix, is_function_of, read)
 
-__all__ = ['EquationsOfMotion']
-
-
 OUTPUTS = ('rates', 'W', 'r', 'holonomic', 'velocity', 'holonomic_jacobian',
            'velocity_jacobian', 'M', 'Q', 'A', 'b', 'energy', 'power')
 

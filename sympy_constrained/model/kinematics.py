@@ -18,8 +18,6 @@ from ..graph import (
     Derivation, derivative, gradient, read, substitute, time_derivative)
 from ..graph.builder import PRIME
 
-__all__ = ['Kinematics', 'remembered']
-
 ZERO = (0, 0, 0)
 IDENTITY = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 # Entries of a symmetric matrix.

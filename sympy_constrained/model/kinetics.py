@@ -23,10 +23,7 @@ from ..errors import ConstrainedDynamicsError, located
 from ..graph import gradient, read, substitute
 from .call_signatures import frames_of
 from .composite_bodies import CompositeRoute
-from .loads import Applied, axes_of_vector, motion_of, parse_loads
-
-__all__ = ['Kinetics', 'from_bodies', 'from_lagrangian', 'measure_dyadic',
-           'parse_loads', 'slip', 'times']
+from .loads import Applied, axes_of_vector, motion_of
 
 # Differences of inertias below this share of the largest entry are rounding.
 SAME = 1e-9

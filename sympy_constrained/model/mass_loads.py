@@ -19,8 +19,6 @@ from .call_signatures import (
 from .variable_mass import MassExchange
 from .velocity_checks import agree
 
-__all__ = ['internal_flow_loads', 'momentum_loads', 'thrust']
-
 
 def thrust(point, mass_rate, relative_velocity) -> Force:
     """Return the force of mass that leaves or joins a body.

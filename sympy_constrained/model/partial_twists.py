@@ -8,8 +8,6 @@ the joint between them alone.
 from .. import _compat
 from .kinematics import ZERO, carried
 
-__all__ = ['PartialTwists']
-
 
 class PartialTwists:
     """Speed index -> twist of bodies, as six references in ``axes``.

@@ -9,8 +9,6 @@ from .call_signatures import check_choice
 from .kinematics import breadth_first
 from .loads import parse_loads
 
-__all__ = ['potential_of']
-
 
 def potential_of(bodies, choice, loads, warns=False):
     """The potential energy of bodies that is to be counted.

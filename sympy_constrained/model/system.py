@@ -9,8 +9,6 @@ from sympy import Expr
 
 from ..graph import Graph, is_function_of
 
-__all__ = ['ConstrainedSystem']
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConstrainedSystem:

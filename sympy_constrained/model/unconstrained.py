@@ -13,9 +13,6 @@ from .kinetics import Kinetics, from_bodies, from_lagrangian
 from .loads import parse_loads
 from .velocity_checks import check_lagrangian
 
-__all__ = ['Unconstrained', 'in_kanes_shape', 'in_lagranges_shape',
-           'set_to_zero', 'speeds_of']
-
 
 class Unconstrained(NamedTuple):
     """Kinematics and kinetics of a model.

@@ -5,8 +5,6 @@ point a force, the argument of a sine an angle; terms of a sum are alike. These
 are linear equations for the exponents of kilogram, metre and second in each
 symbol.
 """
-from __future__ import annotations
-
 from itertools import chain, takewhile
 
 from sympy import (
@@ -22,8 +20,6 @@ from sympy.polys.matrices import DomainMatrix
 from .. import _compat
 from .kinematics import breadth_first
 from .loops import Loop
-
-__all__ = ['units_of']
 
 BASES = 'kg', 'm', 's'
 NEWTON = {'kg': 1, 'm': 1, 's': -2}

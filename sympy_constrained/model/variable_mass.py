@@ -17,8 +17,6 @@ from .call_signatures import (
 from .kinematics import Kinematics
 from .kinetics import measure_dyadic, times
 
-__all__ = ['BodyMotion', 'MassExchange', 'reactive_forces', 'reactive_terms']
-
 
 @dataclass(frozen=True)
 class MassExchange:

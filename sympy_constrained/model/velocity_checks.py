@@ -11,8 +11,6 @@ from ..errors import (
     UnsupportedFeatureError)
 from ..graph import Graph, gradient
 
-__all__ = ['agree', 'check_lagrangian', 'check_velocities', 'prepare_points']
-
 
 def prepare_points(kinematics, bodies):
     """Form inertial positions and accelerations of all points."""

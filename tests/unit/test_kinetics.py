@@ -19,8 +19,8 @@ from sympy_constrained.errors import ConstrainedDynamicsError
 from sympy_constrained.graph import Graph, GraphBuilder
 from sympy_constrained.model.kinematic_equations import solve_kinematics
 from sympy_constrained.model.kinematics import Kinematics
-from sympy_constrained.model.kinetics import (
-    from_bodies, from_lagrangian, parse_loads)
+from sympy_constrained.model.kinetics import from_bodies, from_lagrangian
+from sympy_constrained.model.loads import parse_loads
 
 t = dynamicsymbols._t
 Q = q1, q2, q3 = dynamicsymbols('q1:4')

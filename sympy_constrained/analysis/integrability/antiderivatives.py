@@ -8,8 +8,6 @@ from sympy import (
     integrate, log, sin, sqrt)
 from sympy.core.function import AppliedUndef
 
-__all__ = ['antiderivative']
-
 # Powers of sines and cosines, and such factors of a term.
 MOST_POWER, MOST_FACTORS = 4, 3
 

@@ -28,8 +28,6 @@ from .hidden_integrals import IntegralSearch
 from .pfaffian import DIGITS, INEXACT, Form, VelocityForms, generic_points
 from .verdicts import ConstraintClassification, RowClass
 
-__all__ = ['classify_constraints']
-
 POINTS = 3
 # Number of rows up to which the smallest set of companions is looked for.
 MOST_COMPANIONS = 8

@@ -6,8 +6,6 @@ from ...graph import Derivation, time_derivative
 from ...graph.linalg import solve
 from .pfaffian import best_independent
 
-__all__ = ['Distribution']
-
 # Nodes of the graph, and brackets at a state, beyond which no more are taken.
 MOST_NODES, MOST_FIELDS = 150_000, 400
 

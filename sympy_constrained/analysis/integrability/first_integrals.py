@@ -19,8 +19,6 @@ from ...graph import Graph, read, substitute
 from .antiderivatives import antiderivative
 from .pfaffian import Form
 
-__all__ = ['exact_integral', 'integral_with_factor']
-
 # Forms with more operations are not integrated.
 SIMPLE = 80
 POINTS = 3

@@ -10,8 +10,6 @@ from .first_integrals import (
 from .pfaffian import Form, independent
 from .verdicts import Combination
 
-__all__ = ['IntegralSearch']
-
 # Alternative columns that are tried for integrals of several rows.
 MOST_CHOICES = 12
 # Number of forms up to which other columns are tried.

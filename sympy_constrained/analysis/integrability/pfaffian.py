@@ -24,8 +24,6 @@ from ..consistent_points import (
     stand_ins)
 from ..zero_tests import floats_at
 
-__all__ = ['Form', 'VelocityForms', 'best_independent', 'generic_points']
-
 DIGITS = 60
 # What counts as zero relative to the largest intermediate value, for exact
 # numbers and for floats.

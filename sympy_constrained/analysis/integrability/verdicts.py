@@ -4,8 +4,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ['RowClass', 'Combination', 'ConstraintClassification']
-
 # Kind -> text, and the separator before the names of other rows.
 KINDS = {
     'holonomic': ('holonomic, as given', ''),

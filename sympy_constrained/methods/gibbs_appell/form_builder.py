@@ -16,8 +16,6 @@ and the derivative by :math:`u_\sigma` of what contains accelerations follows
 from :math:`[\hat\partial_\sigma, D_t] = \sum_s \tilde\partial_\sigma
 V_s\,\tilde\partial_{q_s}`, where :math:`\dot q = V(q, u, t)`.
 """
-from __future__ import annotations
-
 from functools import cached_property
 from types import SimpleNamespace
 
@@ -25,12 +23,11 @@ from ...errors import UnsupportedFeatureError
 from ...graph import Derivation, gradient, read, substitute
 from ...graph.linalg import solve
 from ...model.build import kinematics_of
-from ...model.kinetics import from_bodies, parse_loads, times
+from ...model.kinetics import from_bodies, times
+from ...model.loads import parse_loads
 from ...model.variable_mass import BodyMotion
 from ..references import flat, units, written
 from .velocity_form import check_same_velocities, velocity_form
-
-__all__ = ['FormBuilder']
 
 
 class FormBuilder:

@@ -3,8 +3,6 @@
 The derivation and the public properties are together in one class; the
 algebra is in the other files of this folder.
 """
-from __future__ import annotations
-
 from functools import cached_property
 
 from sympy import sympify
@@ -12,12 +10,13 @@ from sympy.physics.mechanics import KanesMethod
 
 from ...errors import UnsupportedFeatureError
 from ...graph import block_matrix, stack
+from ...graph.matrix import as_column
 from ...model.call_signatures import (
     as_dictionary, as_expressions, check_choice)
 from ...model.equations import EquationsOfMotion
 from ...model.variable_mass import MassExchange
 from ..base import ConstrainedMethod
-from ..references import as_column, flat, inputs, written
+from ..references import flat, inputs, written
 from ..symbols import column, fresh_symbols
 from .classical_forms import FORMS, ClassicalForms
 from .higher_order import (
@@ -25,8 +24,6 @@ from .higher_order import (
 from .hypersurface import (
     Hypersurface, check_replaced, checked_reaction, constraint_directions)
 from .ingredients import Ingredients
-
-__all__ = ['GibbsAppellMethod']
 
 
 @KanesMethod.register

@@ -4,8 +4,6 @@ The multiplier equations :math:`E + A^T\lambda = 0` and the constraints are
 differentiated until they are linear in the highest derivatives; see
 :meth:`.GibbsAppellMethod.equations`.
 """
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 
@@ -21,9 +19,6 @@ from ...graph.linalg import solve
 from ...model.equations import EquationsOfMotion
 from ...precision import precise
 from ..references import flat, frozen, inputs
-
-__all__ = ['check_gradients', 'higher_equations', 'higher_orders',
-           'highest_derivatives']
 
 ATTEMPTS = 24
 

@@ -1,6 +1,4 @@
 """The constraint hypersurface, and equations projected on its base vectors."""
-from __future__ import annotations
-
 from functools import cached_property
 
 from mpmath import mp
@@ -12,15 +10,13 @@ from ...errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError)
 from ...graph import Graph, GraphMatrix, gradient, read, stack
 from ...graph.linalg import solve
+from ...graph.matrix import as_column
 from ...model.call_signatures import as_matrix
 from ...precision import precise
 from ..null_space import along_basis, null_basis
-from ..references import as_column, flat, frozen, inputs
+from ..references import flat, frozen, inputs
 from ..symbols import check_contents
 from .higher_order import higher_orders
-
-__all__ = ['Hypersurface', 'check_replaced', 'checked_reaction',
-           'constraint_directions']
 
 # Relative difference that rounding, also of constants, explains.
 ROUNDING = mp.mpf('1e-9')

@@ -1,6 +1,4 @@
 """What the classical forms are made from, as SymPy expressions."""
-from __future__ import annotations
-
 from functools import cached_property
 
 from sympy.physics.mechanics import RigidBody
@@ -8,8 +6,6 @@ from sympy.physics.vector import Vector
 
 from ...errors import UnsupportedFeatureError
 from ...graph.writing import nested
-
-__all__ = ['Ingredients']
 
 
 class Ingredients:

@@ -1,6 +1,4 @@
 """The model in the derivatives of its coordinates."""
-from __future__ import annotations
-
 from ... import _compat
 from ...errors import UnsupportedFeatureError
 from ...graph import (
@@ -8,11 +6,10 @@ from ...graph import (
 from ...graph.linalg import solve
 from ...model.build import kinematics_of
 from ...model.kinematics import Kinematics, remembered
-from ...model.kinetics import from_bodies, parse_loads
+from ...model.kinetics import from_bodies
+from ...model.loads import parse_loads
 from ...model.variable_mass import BodyMotion, reactive_forces
 from ..references import flat, frozen, inputs
-
-__all__ = ['check_same_velocities', 'velocity_form']
 
 
 class VelocityKinematics(Kinematics):

@@ -10,20 +10,17 @@ star means that ``q1'`` is replaced by ``g``. Equation numbers are those of
    696-707.
 
 """
-from __future__ import annotations
-
 from functools import cached_property
 
 from ...errors import ConstraintError
 from ...graph import (
     GraphMatrix, gradient, jacobian, substitute, time_derivative, without)
 from ...graph.linalg import solve
+from ...graph.matrix import as_column
 from ..base import ConstrainedMethod
 from ..partition import check_regular, partitioned
-from ..references import as_column, flat, frozen, inputs, units
+from ..references import flat, frozen, inputs, units
 from ..symbols import column
-
-__all__ = ['EmbeddedMethod', 'embed']
 
 
 def embed(system, dependent, project_loads=False):

@@ -1,6 +1,4 @@
 """What an embedding consists of, and what it lacks."""
-from __future__ import annotations
-
 from functools import cached_property
 
 from mpmath import mp
@@ -15,8 +13,6 @@ from ..null_space import least_multipliers
 from ..references import flat, inputs, written
 from ..solution import output
 from ..symbols import column
-
-__all__ = ['Embedding']
 
 # Relative size of what is new in an independent row of B.
 INDEPENDENT = mp.mpf('1e-8')

@@ -1,6 +1,4 @@
 """Hamel's embedding of constraints."""
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -21,8 +19,6 @@ from .embedded_equations import EmbeddedMethod
 from .embedding import Embedding
 from .validity import Validity
 from .voronets import VoronetsMethod
-
-__all__ = ['HamelEmbedding']
 
 WRONG = (
     "These are Hamel's equations, and they are wrong for this choice of "

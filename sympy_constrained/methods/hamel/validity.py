@@ -3,8 +3,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ['Validity']
-
 FAULTS = {
     'curvature': 'curvature of the constraints',
     'neglected row': 'the neglected equations of the dependent coordinates',

@@ -1,6 +1,4 @@
 """Motion in quasi-velocities, as a Riemann-Cartan space-time."""
-from __future__ import annotations
-
 from functools import cached_property
 
 from mpmath import mp
@@ -20,8 +18,6 @@ from ..references import columns, frozen
 from ..symbols import column, fresh_symbols, named_symbols
 from .mapping import FreeRows, Mapping, map_velocities
 from .space import MappedSpace
-
-__all__ = ['LinearMappingMethod']
 
 # Relative size of what is new in an independent row or column.
 INDEPENDENT = mp.mpf('1e-8')

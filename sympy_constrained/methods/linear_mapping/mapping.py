@@ -17,11 +17,10 @@ from ...errors import ConstraintError
 from ...graph import (
     GraphMatrix, jacobian, read, substitute, time_derivative, without)
 from ...graph.linalg import solve
-from ..references import as_column, columns, flat, frozen, inputs, units
+from ...graph.matrix import as_column
+from ..references import columns, flat, frozen, inputs, units
 from ..solution import output
 from ..symbols import check_contents
-
-__all__ = ['FreeRows', 'Mapping', 'map_velocities']
 
 
 class FreeRows(NamedTuple):

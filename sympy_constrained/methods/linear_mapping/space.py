@@ -8,8 +8,6 @@ start at 1.
 The quantities are defined by each other, so they are one class and one long
 file.
 """
-from __future__ import annotations
-
 from functools import cached_property
 from itertools import product
 
@@ -27,8 +25,6 @@ from ...graph import (
 from ...graph.linalg import solve
 from ..references import (
     as_column, columns, flat, frozen, inputs, units, written)
-
-__all__ = ['MappedSpace']
 
 
 class MappedSpace:
