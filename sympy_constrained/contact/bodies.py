@@ -3,7 +3,7 @@ from sympy.physics.mechanics import RigidBody, dynamicsymbols
 
 from .. import _compat
 from ..errors import ConstraintError, KinematicsError
-from ..model.kinematics import breadth_first
+from ..model.geometry import breadth_first
 from .geometry import ContactGeometryBase
 
 __all__ = ['centre_velocity', 'check_attached', 'check_connected',

@@ -8,12 +8,12 @@ from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph import GraphMatrix, block_matrix, read, stack
 from ..graph.linalg import (
     FullRankFactorization, ldl_factor, ldl_solve, lu_solve)
+from ..graph.matrix import as_column
 from ..model.call_signatures import as_matrix, check_choice
 from ..model.equations import EquationsOfMotion
 from .base import ConstrainedMethod
 from .null_space import accelerations, elimination, null_space_solve
-from .references import (
-    as_column, columns, flat, frozen, inputs, written)
+from .references import columns, flat, frozen, inputs, written
 
 
 @KanesMethod.register

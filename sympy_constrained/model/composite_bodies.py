@@ -28,7 +28,7 @@ from functools import reduce
 from operator import or_
 
 from .. import _compat
-from .kinematics import ZERO, breadth_first
+from .geometry import ZERO, breadth_first
 from .partial_twists import PartialTwists
 
 ENTRIES = (0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)

@@ -6,7 +6,7 @@ from sympy.physics.mechanics import RigidBody
 
 from .. import _compat
 from .call_signatures import check_choice
-from .kinematics import breadth_first
+from .geometry import breadth_first
 from .loads import parse_loads
 
 

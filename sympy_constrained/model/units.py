@@ -18,7 +18,7 @@ from sympy.physics.vector import Dyadic, Vector
 from sympy.polys.matrices import DomainMatrix
 
 from .. import _compat
-from .kinematics import breadth_first
+from .geometry import breadth_first
 from .loops import Loop
 
 BASES = 'kg', 'm', 's'

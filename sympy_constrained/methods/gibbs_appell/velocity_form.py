@@ -5,7 +5,8 @@ from ...graph import (
     Derivation, GraphMatrix, gradient, jacobian, read, substitute)
 from ...graph.linalg import solve
 from ...model.build import kinematics_of
-from ...model.kinematics import Kinematics, remembered
+from ...model.geometry import remembered
+from ...model.kinematics import Kinematics
 from ...model.kinetics import from_bodies
 from ...model.loads import parse_loads
 from ...model.variable_mass import BodyMotion, reactive_forces

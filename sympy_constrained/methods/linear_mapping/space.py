@@ -23,8 +23,8 @@ from ...graph import (
     Derivation, GraphMatrix, gradient, jacobian, read, substitute,
     time_derivative, without)
 from ...graph.linalg import solve
-from ..references import (
-    as_column, columns, flat, frozen, inputs, units, written)
+from ...graph.matrix import as_column
+from ..references import columns, flat, frozen, inputs, units, written
 
 
 class MappedSpace:

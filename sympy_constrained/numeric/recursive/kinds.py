@@ -37,7 +37,7 @@ from sympy import Symbol
 from ...graph import Graph, GraphBuilder
 from ...graph.builder import CALL, CONST, INPUT
 from ...graph.calculus import operands, rebuilt
-from ...model.kinematics import ZERO
+from ...model.geometry import ZERO
 from ..codegen.native import NativeFunction, arguments_of
 from .sweeps import BIAS, PLACE, RECORD, WRENCH
 

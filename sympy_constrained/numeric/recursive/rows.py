@@ -10,7 +10,7 @@ from ...errors import UnsupportedFeatureError
 from ...graph import gradient, read
 from ...model.build import constrained, rows_given
 from ...model.constraint_rows import rows_by_level
-from ...model.kinematics import ZERO
+from ...model.geometry import ZERO
 from ...model.loads import parse_loads
 from ...model.loops import Loop, perpendicular, single_frame
 from ...model.system import names_of_rows

@@ -34,7 +34,7 @@ from sympy.physics.vector import Point
 from ... import _compat
 from ...errors import located
 from ...graph import read
-from ...model.kinematics import IDENTITY, ZERO, carried
+from ...model.geometry import IDENTITY, ZERO, carried
 from ...model.kinetics import measure_dyadic
 from .local_kinematics import refused
 
