@@ -14,7 +14,7 @@ from fractions import Fraction
 from heapq import heapify, heappop, heappush
 
 from ..errors import ConstrainedDynamicsError
-from .builder import ADD, CALL, COS, INV, MUL, ROOT, SIN
+from .nodes import ADD, CALL, COS, INV, MUL, ROOT, SIN
 from .reading import chosen, derivative, partial
 
 

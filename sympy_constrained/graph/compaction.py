@@ -8,7 +8,7 @@ from collections import Counter
 from heapq import heapify, heappop, heappush
 from itertools import chain
 
-from .builder import ADD, CALL, CONST, COS, INPUT, MUL, ROOT
+from .nodes import ADD, CALL, CONST, COS, INPUT, MUL, ROOT
 
 MOST_PARTS = 24                 # of a sum or product whose pairs are compared
 

@@ -12,12 +12,12 @@ from sympy.matrices import MatrixBase
 from sympy.printing.codeprinter import PrintMethodNotImplementedError
 
 from ..errors import MissingIngredientError
-from .builder import (
-    ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN, GraphBuilder)
+from .builder import GraphBuilder
 from .calculus import rebuilt
 from .compaction import compacted
 from .functions import own_functions
 from .matrix import GraphMatrix
+from .nodes import ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN
 from .reading import SLOTS, read
 from .writing import assignments, nested, used_nodes
 

@@ -1,7 +1,7 @@
 """Pivots of eliminations on the graph, chosen by their values at states."""
 from collections import Counter
 
-from .builder import CONST
+from .nodes import CONST
 from .graph import Graph
 
 # The largest remainder that is solved by cofactors where no pivot is good.

@@ -7,8 +7,8 @@ them: a thousand operations may be a tree of millions.
 from sympy import (
     Add, Derivative, Dummy, Float, Mul, Pow, Rational, S, cos, sin)
 
-from .builder import ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN
 from .calculus import operands
+from .nodes import ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN
 from .reading import SLOTS
 
 READABLE = 300                  # operations

@@ -21,7 +21,7 @@ from sympy.matrices import MatrixBase
 from ..errors import (
     ConstraintError, InconsistentConstraintsError, raise_problems)
 from ..graph import gradient, jacobian, read, without
-from ..graph.builder import PRIME
+from ..graph.nodes import PRIME
 
 # Relative difference of constants, or of rows, that are floats.
 ROUNDING = 1e-9

@@ -14,7 +14,7 @@ from sympy import MatrixBase
 from .. import _compat
 from ..errors import KinematicsError
 from ..graph import read
-from ..graph.builder import PRIME
+from ..graph.nodes import PRIME
 
 ZERO = (0, 0, 0)
 IDENTITY = ((1, 0, 0), (0, 1, 0), (0, 0, 1))

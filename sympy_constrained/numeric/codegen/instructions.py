@@ -18,7 +18,7 @@ from sympy.core.relational import (
     Unequality)
 
 from ...errors import UnsupportedFeatureError
-from ...graph.builder import ADD, CONST, COS, INPUT, INV, MUL, ROOT, SIN
+from ...graph.nodes import ADD, CONST, COS, INPUT, INV, MUL, ROOT, SIN
 from ...graph.reading import SLOTS
 from ...graph.writing import used_nodes
 

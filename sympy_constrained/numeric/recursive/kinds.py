@@ -35,7 +35,7 @@ from typing import NamedTuple
 from sympy import Symbol
 
 from ...graph import Graph, GraphBuilder
-from ...graph.builder import CALL, CONST, INPUT
+from ...graph.nodes import CALL, CONST, INPUT
 from ...graph.calculus import operands, rebuilt
 from ...model.geometry import ZERO
 from ..codegen.native import NativeFunction, arguments_of
