@@ -174,19 +174,19 @@ def constraint_report(system, sample=None, inconsistent='error',
 def examined_points(system, sample):
     """The states to judge by, and whether there is only the sample."""
     # States that can move are preferred: the others say nothing about motions.
-    found, mobile = [], []
+    points, mobile = [], []
     with precise(DIGITS):
         for seed in range(MOST_POINTS):
             try:
-                found.append(examine(system, sample, seed))
+                points.append(examine(system, sample, seed))
             except InconsistentConstraintsError:
-                if not (sample and found):
+                if not (sample and points):
                     raise
                 break
-            mobile = [point for point in found if point.mobile]
+            mobile = [point for point in points if point.mobile]
             if len(mobile) == POINTS:
                 break
-    return mobile or found[:POINTS], len(found) == 1
+    return mobile or points[:POINTS], len(points) == 1
 
 
 def doubts(system, points, best):
@@ -249,8 +249,8 @@ def rank_at(system, sample):
 def row_relations(system, sample=None):
     """Redundant row -> {independent row: coefficient}, without kinetics."""
     with precise(DIGITS):
-        found = [examine(system, sample, seed) for seed in range(POINTS)]
-    return max(found, key=lambda point: len(point.kept)).relations
+        points = [examine(system, sample, seed) for seed in range(POINTS)]
+    return max(points, key=lambda point: len(point.kept)).relations
 
 
 def preferred_columns(system, report):
@@ -275,9 +275,10 @@ def preferred_columns(system, report):
 def columns_at(system, points, rows):
     """Columns of independent rows of ``A`` at each of some states."""
     with precise(DIGITS):
-        found = [evaluated(system, values, ('A',))['A'] for values in points]
+        matrices = [evaluated(system, values, ('A',))['A']
+                    for values in points]
         return orthonormal_columns(
-            [[A[k] for k in rows] for A in found], len(system.u))
+            [[A[k] for k in rows] for A in matrices], len(system.u))
 
 
 def orthonormal_columns(matrices, count):
@@ -300,9 +301,9 @@ def independent_columns(columns, preferred=()):
     with precise(DIGITS):
         kept = [independent_at(here, preferred) for here in columns]
         best = max(kept, key=len, default=())
-        usual = [(here, found) for here, found in zip(columns, kept)
-                 if len(found) == len(best)]
-        if any(set(found) != set(best) for _, found in usual):
+        usual = [(here, chosen) for here, chosen in zip(columns, kept)
+                 if len(chosen) == len(best)]
+        if any(set(chosen) != set(best) for _, chosen in usual):
             best = common_columns([here for here, _ in usual], preferred,
                                   len(best))
     if best is None:

@@ -96,10 +96,10 @@ def dependencies(rows, basis, extended):
 
 def relation(parts, extended, small):
     """Independent row -> coefficient, of a row with components ``parts``."""
-    found = {}
+    coefficients = {}
     for number, used in reversed(extended):
         c = parts[len(used) - 1]/used[-1]
         parts = [x - c*y for x, y in zip(parts, used)]
         if abs(c) > small:
-            found[number] = c
-    return dict(sorted(found.items()))
+            coefficients[number] = c
+    return dict(sorted(coefficients.items()))

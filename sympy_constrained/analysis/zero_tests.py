@@ -59,10 +59,10 @@ def counterexample(system, graph, name, sample, states):
     """A state where an output is not zero, or None; see :func:`vanishing`."""
     small = INEXACT if has_floats(system, sample) else ROUNDING
     for seed, values in enumerate(states):
-        found = values_at(system, graph, values, (name,), seed)
+        outputs = values_at(system, graph, values, (name,), seed)
         size = values_at(system, graph, values, (name,), seed, largest=True)
-        if any(abs(x) > small*size for row in found[name] for x in row):
-            return Vanishing(False, values, found[name])
+        if any(abs(x) > small*size for row in outputs[name] for x in row):
+            return Vanishing(False, values, outputs[name])
     return None
 
 
@@ -76,25 +76,25 @@ def values_at(system, graph, values, names, seed=0, largest=False):
 
 def others(system, graph, seed=0):
     """Random values of the inputs of a graph."""
-    random, found = Random(f'others {seed}'), {}
+    random, numbers = Random(f'others {seed}'), {}
     for x in graph.inputs:
         number = mp.mpf(random.randint(1, 10**9))/10**9
         sign = random.choice((-1, 1)) if x in system.q else 1
-        found[x] = sign*number
-    return found
+        numbers[x] = sign*number
+    return numbers
 
 
 def floats_at(system, graph, name, states):
     """An output in floats at each of some states, where it has a value."""
-    found, more, functions = [], others(system, graph), stand_ins(system)
+    matrices, more, functions = [], others(system, graph), stand_ins(system)
     for values in states:
         try:
             rows = graph.evaluate({**more, **values}, (name,),
                                   functions=functions)[name]
-            found.append([[float(x) for x in row] for row in rows])
+            matrices.append([[float(x) for x in row] for row in rows])
         except (ArithmeticError, TypeError, ValueError):    # no value there
             continue
-    return found
+    return matrices
 
 
 def proved(system, graph, name, relations):

@@ -144,9 +144,9 @@ class GraphBuilder(Nodes):
                 return self._square_sum(p, squares)
             for term, other in ((last, rest), (rest, last)):
                 if kind == ADD and term > 0 and self.nodes[term][0] == MUL:
-                    found = self._square_sum(term, squares)
-                    if found is not None:
-                        return self.add(other, found)
+                    total = self._square_sum(term, squares)
+                    if total is not None:
+                        return self.add(other, total)
         return None
 
     def _square_sum(self, k, squares):
@@ -160,27 +160,27 @@ class GraphBuilder(Nodes):
 
     def _squares(self, k):
         """Squared sine or cosine in a product -> the other factors."""
-        found = self._square_memo.get(k)
-        if found is None:
+        squares = self._square_memo.get(k)
+        if squares is None:
             kind, x, y = self.nodes[k]
-            found = {}
+            squares = {}
             if kind == MUL and (x == y or self.nodes[x][0] == MUL
                                 or self.nodes[y][0] == MUL):
                 factors = self._factors(k)
                 if len({*factors}) < len(factors):
-                    found = {
+                    squares = {
                         x: factors[:i] + factors[i + 2:]
                         for i, x in enumerate(factors[1:])
                         if x == factors[i] and self.nodes[x][0] in (SIN, COS)}
-            self._square_memo[k] = found
-        return found
+            self._square_memo[k] = squares
+        return squares
 
     def _factors(self, k):
         """Sorted factors of a product, reduced; a long one is one factor."""
-        found = self._factor_memo.get(k)
-        if found is None:
+        factors = self._factor_memo.get(k)
+        if factors is None:
             kind, x, y = self.nodes[k]
-            found = (k,)
+            factors = (k,)
             if kind == MUL:
                 split = sorted(self._factors(x) + self._factors(y))
                 for z in [z for z in split if self.nodes[z][0] == INV
@@ -189,9 +189,9 @@ class GraphBuilder(Nodes):
                         split.remove(z)
                         split.remove(self.nodes[z][1])
                 if len(split) <= MOST_FACTORS:
-                    found = tuple(split)
-            self._factor_memo[k] = found
-        return found
+                    factors = tuple(split)
+            self._factor_memo[k] = factors
+        return factors
 
     def sub(self, a, b):
         """Reference of ``a - b``."""

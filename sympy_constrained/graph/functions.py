@@ -33,7 +33,7 @@ def own_functions(expressions):
 
 def unnamed(expressions):
     """Names of function classes that are not valid Python identifiers."""
-    found = set().union(*(e.atoms(Function) for e in expressions))
-    return sorted({e.func.__name__ for e in found
+    functions = set().union(*(e.atoms(Function) for e in expressions))
+    return sorted({e.func.__name__ for e in functions
                    if not isinstance(e, AppliedUndef)
                    and not e.func.__name__.isidentifier()})

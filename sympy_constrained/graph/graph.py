@@ -207,9 +207,9 @@ class Graph:
     def symbols(self, names=None):
         """The inputs that occur in these outputs."""
         order, _ = used_nodes(self.nodes, self._flat(names))
-        found = sorted(self.nodes[k][1] for k in order
-                       if self.nodes[k][0] == INPUT)
-        return tuple(self.inputs[p] for p in found)
+        used = sorted(self.nodes[k][1] for k in order
+                      if self.nodes[k][0] == INPUT)
+        return tuple(self.inputs[p] for p in used)
 
     # -- SymPy and numbers -----------------------------------------------
 

@@ -50,15 +50,15 @@ def filled(template, values):
 def terms(nodes, k, absorbed):
     """Operands of an n-ary sum or product, through the absorbed parts."""
     _, x, y = nodes[k]
-    found, stack = [], [y, x]
+    operands, stack = [], [y, x]
     while stack:
         ref = stack.pop()
         if abs(ref) in absorbed:
             _, x, y = nodes[abs(ref)]
             stack.extend((y, x) if ref > 0 else (-y, -x))
         else:
-            found.append(ref)
-    return found
+            operands.append(ref)
+    return operands
 
 
 def plain_power(base, exponent):

@@ -131,11 +131,11 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     def _read_without_speeds(self):
         """Convert a call of Kane's shape without speeds to Lagrange's."""
-        found = self._shape == 'kane' and lagrangian_call(self._arguments)
-        if found:
+        arguments = self._shape == 'kane' and lagrangian_call(self._arguments)
+        if arguments:
             if self._takes_partition:
                 self._named = self._arguments['q_dependent']
-            self._shape, self._arguments = 'lagrange', found
+            self._shape, self._arguments = 'lagrange', arguments
 
     def _build(self):
         """Make the system anew and forget what was computed from the old."""

@@ -9,12 +9,13 @@ from ..model.call_signatures import SHAPES
 @lru_cache(maxsize=128)
 def options_of(cls):
     """Name -> parameter of the keywords beyond the arguments of a model."""
-    found = [parameter for base in cls.__mro__ if '__init__' in vars(base)
-             for parameter in signature(base.__init__).parameters.values()
-             if parameter.kind == Parameter.KEYWORD_ONLY]
-    found += [keyword(name) for name in (
+    parameters = [
+        parameter for base in cls.__mro__ if '__init__' in vars(base)
+        for parameter in signature(base.__init__).parameters.values()
+        if parameter.kind == Parameter.KEYWORD_ONLY]
+    parameters += [keyword(name) for name in (
         *cls._accepts, *['q_dependent']*cls._takes_partition)]
-    return {parameter.name: parameter for parameter in found}
+    return {parameter.name: parameter for parameter in parameters}
 
 
 def call_signature(cls):

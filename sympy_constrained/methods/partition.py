@@ -31,7 +31,7 @@ def dependent_positions(method, named):
         if x not in system.q or x in named[:k]:
             raise ConstraintError(
                 f"`q_dependent` contains {x}, which is "
-                f"{'there twice' if x in system.q else 'no coordinate'}. "
+                f"{'there twice' if x in system.q else 'not a coordinate'}. "
                 f"Name {count} different ones of {known}.")
     if len(named) != count:
         method._check_independent(ONE_EACH)

@@ -175,7 +175,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         if self._weight is not None:
             raise UnsupportedFeatureError(
                 "With a `weight` the generalized control force is "
-                "`(M*W)^-1*A^T*lam`, which is no reaction in the directions "
+                "`(M*W)^-1*A^T*lam`, which does not act in the directions "
                 "of the rows. Read `constraint_forces`.")
 
     @property

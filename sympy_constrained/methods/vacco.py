@@ -176,7 +176,7 @@ class VaccoMethod(LagrangianMethod):
     def _check_reactions(self):
         raise UnsupportedFeatureError(
             "Vakonomic reactions `-(A^T*mu' + Gamma*mu)` are not along the "
-            "rows of the constraints, so they are no loads there. Read "
+            "rows of the constraints, so they cannot be loads there. Read "
             "`constraint_forces`.")
 
     def to_linearizer(self, *args, **kwargs):

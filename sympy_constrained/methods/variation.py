@@ -90,8 +90,8 @@ class Variation:
 
         ``'energy'``, and coordinates whose momentum it is; to expressions.
         """
-        found = {'energy': self.energy} if self.energy_rate == 0 else {}
-        return found | {
+        constant = {'energy': self.energy} if self.energy_rate == 0 else {}
+        return constant | {
             x: value for x, value, rate in zip(
                 self._system.q, self.momenta, self.momentum_rates)
             if rate == 0}

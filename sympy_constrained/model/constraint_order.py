@@ -85,18 +85,19 @@ def order_of(kinematics, ref):
 
 def residuals_by_order(kinematics, residuals):
     """Residuals in ascending order, without time derivatives of others."""
-    found = [replace(x, order=order_of(kinematics, x.ref)) for x in residuals]
+    ordered = [replace(x, order=order_of(kinematics, x.ref))
+               for x in residuals]
     raise_problems((
         f"{x.label} contains no coordinate, no speed and no derivative of "
         "them, so it restricts nothing, or it cannot hold. Remove it, or "
-        "correct it." for x in found if x.order is None), ConstraintError)
+        "correct it." for x in ordered if x.order is None), ConstraintError)
     kept, known = [], set()
-    found.sort(key=lambda x: x.order)
-    for residual in found:
+    ordered.sort(key=lambda x: x.order)
+    for residual in ordered:
         ref = residual.ref
         if abs(ref) not in known:
             kept.append(residual)
-            for _ in range(residual.order, found[-1].order):
+            for _ in range(residual.order, ordered[-1].order):
                 ref = kinematics.total_derivative(ref)
                 known.add(abs(ref))
     return kept

@@ -194,14 +194,14 @@ class EquationsOfMotion:
         where = {}
         for i, (row, [right]) in enumerate(zip(out['W'], out['r'])):
             where.setdefault((tuple(row), right), []).append(i)
-        found = {}
+        numbers = {}
         for k, (row, [right]) in enumerate(zip(out['A'], out['b'])):
             full = dict(zip(columns, row))
             key = tuple(full.get(j, 0) for j in range(len(unknowns))), right
             if key in where:            # equal rows one after the other
                 same = where[key]
-                found[k] = same.pop(0) if len(same) > 1 else same[0]
-        return found
+                numbers[k] = same.pop(0) if len(same) > 1 else same[0]
+        return numbers
 
     @cached_property
     def labels(self):

@@ -165,12 +165,12 @@ class Geometry:
             rest[i][i] = g.sub(moments[i], common)
         rows = {i: R[i] for i, _ in entries}
         half = dict(zip(rows, self._product(rows.values(), rest)))
-        found = [[0]*3 for _ in range(3)]
+        turned = [[0]*3 for _ in range(3)]
         for i, j in entries:
             value = g.dot(half[i], R[j])
-            found[i][j] = found[j][i] = (
+            turned[i][j] = turned[j][i] = (
                 g.add(value, common) if i == j else value)
-        return tuple(map(tuple, found))
+        return tuple(map(tuple, turned))
 
     @remembered
     def is_orthogonal(self, axes, frame):
@@ -196,19 +196,19 @@ class Geometry:
 
     def total(self, axes, parts):
         """Sum in ``axes`` of vectors, pairs of a frame and measure numbers."""
-        found = ZERO
+        total = ZERO
         for frame, numbers in parts:
-            found = self.builder.added(
-                found, self.rotated(axes, frame, numbers))
-        return found
+            total = self.builder.added(
+                total, self.rotated(axes, frame, numbers))
+        return total
 
     def gathered(self, axes, parts):
         """The same, where parts in one frame are added before they turn."""
-        found = {}
+        sums = {}
         for frame, numbers in parts:
-            found[frame] = self.builder.added(
-                found.get(frame, ZERO), numbers)
-        return self.total(axes, found.items())
+            sums[frame] = self.builder.added(
+                sums.get(frame, ZERO), numbers)
+        return self.total(axes, sums.items())
 
     def measure(self, vector, axes):
         """Measure numbers of a SymPy vector in the axes of a frame."""
@@ -216,14 +216,14 @@ class Geometry:
 
     def parts(self, vector):
         """Pairs of a frame and the measure numbers of a vector in it."""
-        found = self._parts.get(id(vector))
-        if found is None:               # the vector is kept: ids are unique
-            found = self._parts[id(vector)] = vector, [
+        known = self._parts.get(id(vector))
+        if known is None:               # the vector is kept: ids are unique
+            known = self._parts[id(vector)] = vector, [
                 (frame, tuple(read(self.builder, e) for e in (
                     # SymPy makes nan of nan times a column
                     numbers.flat() if isinstance(numbers, MatrixBase)
                     else 3*[numbers]))) for numbers, frame in vector.args]
-        return found[1]
+        return known[1]
 
     # -- positions -------------------------------------------------------
 
@@ -241,14 +241,14 @@ class Geometry:
     @remembered
     def _positions(self, point, origin, axes):
         origin, parts = self.position_parts(point, origin)
-        found = {}
+        positions = {}
         for point, (parent, steps) in parts.items():
-            total = found.get(parent, ZERO)
+            total = positions.get(parent, ZERO)
             for frame, numbers in steps:
                 total = tuple(map(self.builder.sub, total, self.rotated(
                     axes, frame, numbers)))
-            found[point] = total
-        return origin, found
+            positions[point] = total
+        return origin, positions
 
     @remembered
     def position_parts(self, first, origin=None):

@@ -287,12 +287,12 @@ class Kinematics(Geometry):
 
     def columns(self, vector):
         """Speed index -> partial derivative of a vector, zeros left out."""
-        vector, found = tuple(vector), {}
+        vector, columns = tuple(vector), {}
         depends = self.builder.mask(vector) & self._speed_bits
         while depends:
             k = self._index[depends & -depends]
             depends &= depends - 1
             column = tuple(map(self.by_speed[k], vector))
             if any(column):
-                found[k] = column
-        return found
+                columns[k] = column
+        return columns

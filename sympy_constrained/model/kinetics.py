@@ -144,13 +144,13 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
 def with_one_home(bodies, written):
     """Axes of bodies, of which those with one mass centre share its motion."""
     # And the axes in which the loads at points and on frames are summed.
-    homes, found = {}, []
+    homes, shared = {}, []
     for body, axes in zip(bodies, written):
         linear = homes.setdefault(body.masscenter, axes.linear)
-        found.append(replace(axes, linear=linear))
+        shared.append(replace(axes, linear=linear))
         if isinstance(body, RigidBody):
             homes.setdefault(body.frame, axes.angular)
-    return found, homes
+    return shared, homes
 
 
 def moves_by_prescription(kinematics, kinetic):

@@ -47,15 +47,15 @@ def units_of(arguments, known=None):
     contradict each other. ``known`` maps symbols to exponents of kilogram,
     metre and second.
     """
-    found = Dimensions()
+    dimensions = Dimensions()
     for x, exponents in (known or {}).items():
-        found.given(x, dict(zip(BASES, exponents)))
-    found.read(arguments)
+        dimensions.given(x, dict(zip(BASES, exponents)))
+    dimensions.read(arguments)
     # A number in a sum is a pure one, unless that is a contradiction: then it
     # may be, say, a length.
-    exponents = found.solved([*found.rows, *found.pure])
+    exponents = dimensions.solved([*dimensions.rows, *dimensions.pure])
     if exponents is None:
-        exponents = found.solved(found.rows)
+        exponents = dimensions.solved(dimensions.rows)
     if exponents is None:
         return {}
     states = {x for name, items in arguments.items() if name[0] in 'qu'
@@ -63,11 +63,11 @@ def units_of(arguments, known=None):
     result = dict(GENERAL)
     for x, dimension in exponents.items():
         moves = x in states or getattr(x, 'expr', None) in states
-        result[x] = text(dimension, x in found.angles, moves)
+        result[x] = text(dimension, x in dimensions.angles, moves)
     for q in [x for x in states if x in exponents]:
         kg, m, s = exponents[q]
         result.setdefault(q.diff(), text((kg, m, s - 1), False, True))
-    return {**result, **dict(found.rows_of(arguments, exponents))}
+    return {**result, **dict(dimensions.rows_of(arguments, exponents))}
 
 
 def text(dimension, is_angle=False, moves=False):
@@ -206,11 +206,11 @@ class Dimensions:
         count = len(symbols)
         if any(j >= count for j in pivots):
             return None
-        found = {}
+        exponents = {}
         for j, row in zip(pivots, matrix.to_Matrix().tolist()):
             if not any(row[j + 1:count]):
-                found[symbols[j]] = tuple(-k for k in row[count:])
-        return found
+                exponents[symbols[j]] = tuple(-k for k in row[count:])
+        return exponents
 
     def rows_of(self, arguments, exponents):
         """Yield names of rows and of their multipliers with units."""

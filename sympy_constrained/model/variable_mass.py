@@ -41,16 +41,16 @@ class MassExchange:
             if not isinstance(body, RigidBody) or bodies is not None and (
                     not any(body is other for other in bodies)):
                 raise ConstrainedDynamicsError(
-                    f"`anchors` has {body!r}, which is no RigidBody of the "
+                    f"`anchors` has {body!r}, which is not a RigidBody of the "
                     "model. Give {body: point} for its rigid bodies.")
         self._check_centres(bodies or ())
         for mass in self.rates:
             if mass in states or not isinstance(
                     mass, AppliedUndef) or mass.args != (time,):
                 raise ConstrainedDynamicsError(
-                    f"`mass_rates` has {mass}, which is a coordinate, a "
-                    "speed or no function of time. Give {m: rate} with the "
-                    "mass `m = dynamicsymbols('m')`.")
+                    f"`mass_rates` has {mass}, which is not a function of "
+                    "time, or is a coordinate or a speed. Give {m: rate} "
+                    "with the mass `m = dynamicsymbols('m')`.")
 
     def _check_centres(self, bodies):
         """Raise if bodies with one mass centre have different anchors."""

@@ -75,17 +75,17 @@ def turning_frame(kinematics, frame):
 
 def reversed_speeds(kinematics, one, other):
     """Speeds with opposite columns, if all other columns are equal."""
-    g, found = kinematics.builder, []
+    g, reversed_ones = kinematics.builder, []
     if all(map(g.same_value, one, other)):
-        return found
+        return reversed_ones
     for x, by_speed in zip(kinematics.speeds, kinematics.by_speed):
         a, b = (tuple(map(by_speed, vector)) for vector in (one, other))
         if all(map(g.same_value, a, b)):
             continue
         if not all(g.same_value(v, -w) for v, w in zip(a, b)):
             return []
-        found.append(x)
-    return found
+        reversed_ones.append(x)
+    return reversed_ones
 
 
 def check_lagrangian(kinematics, kinetics):

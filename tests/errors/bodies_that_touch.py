@@ -185,7 +185,7 @@ MASS = (
          lambda: momentum_loads([BOB], N, anchors={BOB: O}),
          ConstrainedDynamicsError,
          "`anchors` has Particle('bob', masscenter=P,",
-         'mass=m), which is no RigidBody of the model',
+         'mass=m), which is not a RigidBody of the model',
          'Give {body: point} for its rigid bodies'),
     Case('anchors in a list', lambda: momentum_loads([BOB], N, [O]), TypeError,
          '`anchors`', 'is [O]', 'Give a dictionary'),

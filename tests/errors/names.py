@@ -65,7 +65,7 @@ CASES = (
          'Give one for each'),
     Case('a constant with a rate of mass', lambda: kane(
         GibbsAppellMethod, mass_rates={m: -1}), ConstrainedDynamicsError,
-         '`mass_rates` has m, which', 'no function of time',
+         '`mass_rates` has m, which', 'not a function of time',
          'Give {m: rate} with the mass `m ='),
     Case('a coordinate with a rate of mass', lambda: kane(
         GibbsAppellMethod, mass_rates={x: -1}), ConstrainedDynamicsError,

@@ -351,7 +351,7 @@ METHODS = (
          'Use UdwadiaKalabaMethod for it'),
     Case('a linear mapping by a coordinate of another model',
          lambda: mapped(q_dependent=[k]), ConstraintError, '`q_dependent`',
-         'contains k, which is no coordinate', 'Name 1 different ones of'),
+         'contains k, which is not a coordinate', 'Name 1 different ones of'),
     Case('a metric of a Lagrangian that is not quadratic',
          lambda: flat(LinearMappingMethod, Lagrangian=L + x.diff()**4
                       ).space.metric, UnsupportedFeatureError,

@@ -199,7 +199,7 @@ REFUSED = {
         ('Lagrangian', 'Give bodies')),
     'a mass rate of a constant': (
         ConstrainedDynamicsError, lambda: made(mass_rates={m0: -1}),
-        ('`mass_rates`', 'm0', 'no function of time')),
+        ('`mass_rates`', 'm0', 'not a function of time')),
     'a mass rate of a speed': (
         ConstrainedDynamicsError, lambda: made(mass_rates={u: -1}),
         ('`mass_rates`', 'u(t)', 'a coordinate, a speed or')),

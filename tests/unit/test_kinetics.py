@@ -59,9 +59,10 @@ class Model:
         builder = GraphBuilder(t)
         motion = Kinematics(builder, self.N, self.q, self.u, solve_kinematics(
             builder, self.kd_eqs, self.q, self.u))
-        out = from_bodies(motion, self.bodies, parse_loads(self.loads),
-                          self.potential, composite)
-        out['rates'] = [[rate] for rate in motion.rates]
+        kinetics = from_bodies(motion, self.bodies, parse_loads(self.loads),
+                               self.potential, composite)
+        out = {**kinetics._asdict(),
+               'rates': [[rate] for rate in motion.rates]}
         return frozen(builder, out)
 
     def sympy(self):
@@ -89,7 +90,7 @@ class Model:
 def frozen(builder, out):
     return Graph.freeze(builder, {
         name: (rows, len(rows[0]) if rows else 1)
-        for name, rows in out._asdict().items()})
+        for name, rows in out.items()})
 
 
 MODELS = {}
@@ -538,7 +539,8 @@ def lagrange_blocks(L, frame=None, loads=()):
     builder = GraphBuilder(t)
     refs = [builder.input(x, dynamic=True) for x in (*Q[:2], *V)]
     motion = Kinematics(builder, frame, Q[:2], V, refs[2:])
-    return frozen(builder, from_lagrangian(motion, L, parse_loads(loads)))
+    return frozen(
+        builder, from_lagrangian(motion, L, parse_loads(loads))._asdict())
 
 
 @pytest.mark.parametrize('name', LAGRANGIANS)

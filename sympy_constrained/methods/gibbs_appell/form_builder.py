@@ -205,14 +205,14 @@ class FormBuilder:
     @cached_property
     def in_accelerations(self):
         """Derivatives by the independent speeds of what contains ``u'``."""
-        g, found = self.g, []
+        g, derivations = self.g, []
         for column, along in zip(zip(*self.B), self.velocity_columns):
             seeds = dict(zip(self.kinematics.u, column))
             for d, row in zip(self.hypersurface.dependent, self.phi):
                 seeds[self.accelerations[d]] = g.add(
                     self.along(column[d]), g.dot(along, row))
-            found.append(Derivation(g, seeds))
-        return found
+            derivations.append(Derivation(g, seeds))
+        return derivations
 
     @cached_property
     def partners(self):

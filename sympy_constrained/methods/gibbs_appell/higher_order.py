@@ -189,10 +189,10 @@ class Jets:
 
     def derivatives(self, refs, count):
         """References and their time derivatives up to an order."""
-        found = [refs]
+        levels = [refs]
         for _ in range(count):
-            found.append(list(map(self.along, found[-1])))
-        return found
+            levels.append(list(map(self.along, levels[-1])))
+        return levels
 
     def derivative(self, refs, count):
         return self.derivatives(refs, count)[-1]

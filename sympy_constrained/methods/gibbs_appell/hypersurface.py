@@ -44,13 +44,13 @@ def constraint_directions(system, reaction=None):
 
 def checked_reaction(matrix, p, m):
     """The ``reaction_matrix``, of shape (p, m)."""
-    found = as_matrix(matrix, 'reaction_matrix')
-    if found.shape != (p, m):
+    directions = as_matrix(matrix, 'reaction_matrix')
+    if directions.shape != (p, m):
         raise ConstraintError(
-            f"`reaction_matrix` has shape {found.shape} for {p} speeds "
+            f"`reaction_matrix` has shape {directions.shape} for {p} speeds "
             f"and {m} constraints. Give one column, the direction of the "
             "generalized reaction, for each constraint.")
-    return found
+    return directions
 
 
 def check_replaced(system, points):
@@ -59,10 +59,10 @@ def check_replaced(system, points):
         return
     with precise():
         for point in points:
-            found, size = (values_at(
+            gaps, size = (values_at(
                 system, system.graph, point, ('replaced',), largest=largest)
                 for largest in (False, True))
-            if any(abs(x) > ROUNDING*size for x, in found['replaced']):
+            if any(abs(x) > ROUNDING*size for x, in gaps['replaced']):
                 raise InconsistentConstraintsError(
                     "A row of `acceleration_constraints` replaces the "
                     "derivative of another constraint and contradicts it "
@@ -113,7 +113,7 @@ class Hypersurface:
             if name == 'W':
                 matrices = [list(zip(*matrix)) for matrix in matrices]
             try:
-                found = independent_columns(orthonormal_columns(
+                columns = independent_columns(orthonormal_columns(
                     [[matrix[k] for k in self.rows] for matrix in matrices],
                     len(self.system.u)), preferred)
             except TypeError as error:  # complex numbers have no order
@@ -122,12 +122,12 @@ class Hypersurface:
                     "that were tried. Pass `sample={symbol: number, ...}` "
                     "with accelerations near the motion that is meant."
                 ) from error
-        if len(found) < len(self.rows):
+        if len(columns) < len(self.rows):
             raise ConstraintError(
                 f"The constraints have {len(self.rows)} rows, but their "
-                f"{what} have only {len(found)} independent directions. "
+                f"{what} have only {len(columns)} independent directions. "
                 f"Leave out rows that follow from the others{remedy}.")
-        return found
+        return columns
 
     # -- base vectors ----------------------------------------------------
 
@@ -194,9 +194,9 @@ class Hypersurface:
         """``lam`` of ``W*lam = forces``; zero for redundant rows."""
         _, out = self.directions.load(g, ('W',))
         lam = [0]*self.directions.outputs['A'][0]
-        found = solve(g, [[out['W'][j][k] for k in self.rows]
-                          for j in self.reacting],
-                      [forces[j] for j in self.reacting])
-        for k, x in zip(self.rows, found):
+        solution = solve(
+            g, [[out['W'][j][k] for k in self.rows] for j in self.reacting],
+            [forces[j] for j in self.reacting])
+        for k, x in zip(self.rows, solution):
             lam[k] = x
         return lam

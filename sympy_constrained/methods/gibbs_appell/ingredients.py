@@ -50,16 +50,16 @@ class Ingredients:
         Vectors of the mass centre for a ``Particle``, pairs with the partial
         angular velocity for a ``RigidBody``.
         """
-        found = {}
+        velocities = {}
         for motion in self._forms.motions:
-            found[motion.body] = rows = []
+            velocities[motion.body] = rows = []
             for by_speed in self._forms.kinematics.by_speed:
                 v = self._vector(map(by_speed, motion.v),
                                  self._forms.system.frame)
                 rows.append((v, self._vector(
                     map(by_speed, motion.w), motion.body.frame))
                     if isinstance(motion.body, RigidBody) else v)
-        return found
+        return velocities
 
     def _vector(self, numbers, frame):
         """SymPy vector of measure numbers on the graph."""

@@ -43,9 +43,9 @@ class VelocityKinematics(Kinematics):
 
     @remembered
     def velocity(self, point, axes):
-        found = super().velocity(point, axes)
-        if self._is_own(found):
-            return found
+        velocity = super().velocity(point, axes)
+        if self._is_own(velocity):
+            return velocity
         origin, positions = self.positions([point])
         if point not in positions or _compat.velocity(
                 origin, self.frame) != 0:
@@ -59,9 +59,9 @@ class VelocityKinematics(Kinematics):
 
     @remembered
     def angular_velocity(self, frame, axes):
-        found = super().angular_velocity(frame, axes)
-        if self._is_own(found):
-            return found
+        w = super().angular_velocity(frame, axes)
+        if self._is_own(w):
+            return w
         g, R = self.builder, self.rotation(self.frame, frame)
         columns = list(zip(*R))
         change = list(zip(*(map(self.bias, row) for row in R)))
@@ -77,9 +77,9 @@ def bind_speeds(g, kinematics, u, velocities):
     linear = not any(g.depends_on(x, *speeds) for row in slopes for x in row)
     if linear and len(rates) == len(speeds):
         known = substitute(g, rates, dict.fromkeys(speeds, 0))
-        found = solve(g, slopes, list(map(g.sub, velocities, known)))
-        if found is not None:
-            g.bound.update(zip(u, found))
+        solution = solve(g, slopes, list(map(g.sub, velocities, known)))
+        if solution is not None:
+            g.bound.update(zip(u, solution))
             return []
     equal = dict(zip(rates, velocities))
     g.bound.update((x, equal[ref]) for x, ref in zip(u, speeds)

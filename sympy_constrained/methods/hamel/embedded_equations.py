@@ -126,8 +126,8 @@ class EmbeddedEquations:
     def placed(self, first, second):
         """A list with ``first`` at the positions of ``q1``, and ``second``.
         """
-        found = dict([*zip(self.one, first), *zip(self.two, second)])
-        return [found[i] for i in range(len(self.q))]
+        entries = dict([*zip(self.one, first), *zip(self.two, second)])
+        return [entries[i] for i in range(len(self.q))]
 
     def state(self):
         """What is not yet an equation."""

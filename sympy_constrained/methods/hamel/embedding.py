@@ -151,13 +151,13 @@ class Embedding:
         r = len(method._dependent)
         with precise():
             for values in method._report.points:
-                found = values_at(method._system, self.graph, values,
-                                  ('B', 'bent', 'Gamma', 'p1'))
-                sizes = [max(map(norm, found['B']), default=0)]*r + [sum(
+                numbers = values_at(method._system, self.graph, values,
+                                    ('B', 'bent', 'Gamma', 'p1'))
+                sizes = [max(map(norm, numbers['B']), default=0)]*r + [sum(
                     norm(row)*abs(p) for row, (p,) in zip(
-                        found['Gamma'], found['p1']))]
+                        numbers['Gamma'], numbers['p1']))]
                 _, extended = orthonormal_rows(
-                    found['B'] + [flat(found['bent'])], INDEPENDENT,
+                    numbers['B'] + [flat(numbers['bent'])], INDEPENDENT,
                     sizes)
                 kept = [k for k, _ in extended]
                 if r in kept:

@@ -279,14 +279,14 @@ class HamelEmbedding(EmbeddedMethod):
         a, b dependent: the rows do not determine these velocities
 
         """
-        found = []
+        verdicts = []
         for names in combinations(self._system.q, len(self._dependent)):
             other = sharing_model(HamelEmbedding, self, _named=names)
             try:
-                found.append(other.validity)
+                verdicts.append(other.validity)
             except RedundantConstraintsError:
                 raise
             except ConstraintError as error:
                 reason = getattr(error, 'reason', 'singular')
-                found.append(Validity(names, False, (reason,)))
-        return tuple(found)
+                verdicts.append(Validity(names, False, (reason,)))
+        return tuple(verdicts)

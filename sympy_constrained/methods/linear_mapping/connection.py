@@ -37,7 +37,7 @@ class MappedConnection:
         if any(None in row for row in self._M):
             raise UnsupportedFeatureError(
                 "The kinetic energy is not quadratic in the velocities, so "
-                "it is no metric. The equations of motion need none; read "
+                "it is not a metric. The equations of motion need none; read "
                 "`equations_of_motion`.")
         self._g0 = substitute(g, momenta, dict.fromkeys(v, 0))
         n = self.size
@@ -54,12 +54,12 @@ class MappedConnection:
                      for row, d in zip(self._b, self._partial) if row[index])
 
     def _solve(self, matrix, vector):
-        found = solve(self._g, matrix, vector)
-        if found is None:
+        solution = solve(self._g, matrix, vector)
+        if solution is None:
             raise UnsupportedFeatureError(
-                "The mass matrix is singular, so it is no metric. The "
+                "The mass matrix is singular, so it is not a metric. The "
                 "equations of motion need none; read `equations_of_motion`.")
-        return found
+        return solution
 
     def _symbols(self, metric, first, slope):
         """Pair of lower indices -> column of the symbols of a metric.
@@ -69,15 +69,15 @@ class MappedConnection:
         """
         g, size = self._g, self.size + 1
         half = g.inv(g.constant(2))
-        found = {}
+        symbols = {}
         for m in range(first, size):
             for n in range(m, size):
                 column = [g.mul(half, g.sub(
                     g.add(slope(n, r, m), slope(m, r, n)), slope(m, n, r)))
                     for r in range(1, size)]
-                found[m, n] = found[n, m] = self._solve(
+                symbols[m, n] = symbols[n, m] = self._solve(
                     metric, column) if any(column) else column
-        return found
+        return symbols
 
     @cached_property
     def _parent(self):
@@ -99,7 +99,7 @@ class MappedConnection:
     def _connection(self):
         """``(s, m, n)`` -> reference, ``s`` from 1, the others from 0."""
         g, size = self._g, range(self.size + 1)
-        b, found = GraphMatrix(g, self._b), {}
+        b, entries = GraphMatrix(g, self._b), {}
         lifted = {key: [g.dot(row[1:], column) for row in self._a]
                   for key, column in self._parent.items()}
         for s in size[1:]:
@@ -107,22 +107,22 @@ class MappedConnection:
                 g.sub(lifted[j, k][s], d(x)) for k, d in zip(
                     size, self._partial)] for j, x in zip(size, self._a[s])])
             rows = (b.T @ matrix @ b).rows
-            found |= {(s, m, n): rows[m][n] for m in size for n in size}
-        return found
+            entries |= {(s, m, n): rows[m][n] for m in size for n in size}
+        return entries
 
     @cached_property
     def _torsion(self):
         """``d theta^s(b_m, b_n)``, not from the connection."""
         g, d, size = self._g, self._partial, range(self.size + 1)
-        b, found = GraphMatrix(g, self._b), {}
+        b, entries = GraphMatrix(g, self._b), {}
         for s in size[1:]:
             row = self._a[s]
             curl = GraphMatrix(g, [[g.sub(d[i](row[j]), d[j](row[i]))
                                     for j in size] for i in size])
             rows = (b.T @ curl @ b).rows
-            found |= {(s, m, n): rows[m][n] if m > n else -rows[n][m]
-                      for m in size for n in size if m != n}
-        return found
+            entries |= {(s, m, n): rows[m][n] if m > n else -rows[n][m]
+                        for m in size for n in size if m != n}
+        return entries
 
     _curvature = cached_property(lambda self: self._curved(True))
     _curvature_without_torsion = cached_property(
@@ -130,7 +130,7 @@ class MappedConnection:
 
     def _curved(self, tensorial):
         g, size = self._g, range(self.size + 1)
-        gamma, found = self._connection, {}
+        gamma, entries = self._connection, {}
         for s, r, m, n in product(size[1:], size, size, size):
             if n >= m:
                 continue
@@ -143,15 +143,15 @@ class MappedConnection:
                 if tensorial:
                     x = g.add(x, g.mul(self._torsion[k, m, n],
                                        gamma[s, r, k]))
-            found |= {(s, r, m, n): x, (s, r, n, m): -x}
-        return found
+            entries |= {(s, r, m, n): x, (s, r, n, m): -x}
+        return entries
 
     @cached_property
     def _levi_civita(self):
         metric = self._metric
-        found = self._symbols(metric, 1, lambda i, j, k: self._along(
+        symbols = self._symbols(metric, 1, lambda i, j, k: self._along(
             metric[i - 1][j - 1], k))
-        return {(s, m, n): x for (m, n), column in found.items()
+        return {(s, m, n): x for (m, n), column in symbols.items()
                 for s, x in enumerate(column, start=1)}
 
     @cached_property

@@ -120,10 +120,10 @@ class MappedSpace(MappedConnection):
         g, p, size = self._g, self.free, range(1, self.size + 1)
         metric, gamma = self._metric[:p], self._connection
         shape = p, p + 1, p + 1
-        found = {(b, c): self._solve([row[:p] for row in metric], [
+        solved = {(b, c): self._solve([row[:p] for row in metric], [
             g.dot(row, [gamma[s, b, c] for s in size]) for row in metric])
             for b, c in product(range(p + 1), repeat=2)}
-        return self._array([found[b, c][a] for a, b, c in product(
+        return self._array([solved[b, c][a] for a, b, c in product(
             *map(range, shape))], shape)
 
     @cached_property
@@ -195,18 +195,18 @@ class MappedSpace(MappedConnection):
         if 0 <= k < len(self._system.holonomic_rows):
             return self._system.holonomic_rows[k]
         slopes = written(self._g, self._a[row])
-        found = self._integrated(slopes, self._a[row])
-        if found is not None:
-            return found
+        function = self._integrated(slopes, self._a[row])
+        if function is not None:
+            return function
         drift, *slopes = slopes
         start = {x: Symbol(f'{x.func}_0') for x in self._system.q}
         s = Dummy('s')
         line = {x: x0 + s*(x - x0) for x, x0 in start.items()}
-        found = Integral(sum(
+        function = Integral(sum(
             slope.xreplace(line)*(x - x0) for slope, (x, x0) in zip(
                 slopes, start.items())), (s, 0, 1))
-        return found + Integral(drift.xreplace(start), self._system.t) if (
-            drift) else found
+        return function + Integral(drift.xreplace(start), self._system.t) if (
+            drift) else function
 
     def _integrated(self, slopes, refs):
         """Function with these slopes at random states, or None."""
@@ -215,13 +215,13 @@ class MappedSpace(MappedConnection):
         if sum(map(count_ops, slopes)) > SIMPLE:
             return None
         for start in 0, 1:
-            found = along_coordinates(slopes, names, self._system.t, start)
-            if found is None or found.has(Integral):
+            function = along_coordinates(slopes, names, self._system.t, start)
+            if function is None or function.has(Integral):
                 continue
-            ref = read(g, found)
+            ref = read(g, function)
             gaps = [g.sub(d(ref), x) for d, x in zip(self._partial, refs)]
             if not any(self._sizes(frozen(g, gaps=gaps), 'gaps')):
-                return found
+                return function
         return None
 
     def _sizes(self, graph, name):
