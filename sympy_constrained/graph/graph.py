@@ -1,7 +1,7 @@
 """The frozen expression graph: named outputs of inputs."""
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf
 from types import MappingProxyType
 
@@ -359,3 +359,11 @@ def numeric(template, count):
     if missing:
         raise NameError(*missing)
     return lambdify(SLOTS[:count], template, [own, 'mpmath'])
+
+
+def output(name, doc):
+    """Property that writes an output of ``self.graph`` as a SymPy matrix."""
+    def read(self):
+        return self.graph.sympy(name)
+    read.__doc__ = doc
+    return cached_property(read)

@@ -11,11 +11,10 @@ from sympy import Expr
 from sympy.physics.vector import ReferenceFrame
 
 from .. import _compat
-from ..analysis.added_rows import warn_of_added_rows
 from ..analysis.consistent_points import check_sample
 from ..analysis.constraint_rank import (
     columns_at, constraint_report, independent_columns, preferred_columns,
-    without_repetitions)
+    warn_of_added_rows, without_repetitions)
 from ..analysis.zero_tests import floats_at
 from ..errors import (
     MissingIngredientError, RedundantConstraintsError, UnsupportedFeatureError)
@@ -28,7 +27,7 @@ from ..model.unconstrained import speeds_of
 from ..precision import precise
 from .options import call_signature, options_of, with_inherited
 from .reactions import Reactions
-from .solution import has_multipliers, projected, solved
+from .solution import has_multipliers, projected, solved, solved_output
 from .symbols import column, fresh_symbols
 from .vocabulary import SympyVocabulary
 
@@ -390,34 +389,22 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     # -- solved ----------------------------------------------------------
 
-    @cached_property
-    def acceleration(self):
-        """``u'`` as functions of the states, shape (o, 1)."""
-        return self._solved('acceleration')
+    acceleration = solved_output(
+        'acceleration', "``u'`` as functions of the states, shape (o, 1).")
+    multipliers = solved_output(
+        'multipliers',
+        "``lam`` of ``Q_c = A^T*lam`` as functions of the states, (m, 1).")
+    constraint_forces = solved_output(
+        'constraint_forces',
+        """Generalized constraint forces ``Q_c`` of ``M*u' = Q + Q_c``.
+
+        One for each speed of ``system``, shape (o, 1).
+        """)
 
     @cached_property
     def lam_vec(self):
         """Symbols of the multipliers in ``eom``, shape (m, 1)."""
         return fresh_symbols(self._system, 'lam', self._system.counts[2])
-
-    @cached_property
-    def multipliers(self):
-        """``lam`` of ``Q_c = A^T*lam`` as functions of the states, (m, 1)."""
-        return self._solved('multipliers')
-
-    @cached_property
-    def constraint_forces(self):
-        """Generalized constraint forces ``Q_c`` of ``M*u' = Q + Q_c``.
-
-        One for each speed of ``system``, shape (o, 1).
-        """
-        return self._solved('constraint_forces')
-
-    def _solved(self, name):
-        """An output of :attr:`closed_form`, if the method has it."""
-        if name not in self.closed_form.outputs:
-            raise self._without(name)
-        return self.closed_form.sympy(name)
 
     def _without(self, name):
         """The error for a closed form that does not exist."""

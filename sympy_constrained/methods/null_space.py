@@ -11,24 +11,12 @@ from .references import flat, frozen
 
 def reduced_equations(method, graph, matrix, right, reactions=None,
                       when_singular=''):
-    """Return ``matrix*u' = right`` as equations of motion.
+    """Return ``matrix*u' = right`` as equations of motion of a method.
 
-    Parameters
-    ==========
-
-    method : ConstrainedMethod
-        Its ``u`` are independent.
-    graph : Graph
-        With the two outputs named, ``rates``, ``holonomic`` with Jacobian,
-        ``energy`` and ``power``, and for the multipliers ``A1``, ``X``, ``y``
-        of ``A1^T*lam = X*u' + y`` and ``slip = A*w``, the rate at which
-        reactions do work.
-    matrix, right : str
-    reactions : ConstrainedMethod, optional
-        A method whose ``closed_form`` has the multipliers, which otherwise
-        are among the unknowns.
-    when_singular : str
-        See :class:`.EquationsOfMotion`.
+    The ``graph`` has the two outputs named, and for the multipliers ``A1``,
+    ``X``, ``y`` of ``A1^T*lam = X*u' + y`` and ``slip = A*w``, the rate at
+    which reactions do work. The multipliers are among the unknowns unless
+    ``reactions`` is a method that has them in its ``closed_form``.
     """
     system, states = method.system, tuple(method.u)
     lam = () if reactions else tuple(method.lam_vec)

@@ -14,6 +14,7 @@ from ..model.equations import EquationsOfMotion
 from .base import ConstrainedMethod
 from .null_space import accelerations, elimination, null_space_solve
 from .references import columns, flat, frozen, inputs, written
+from .solution import solved_output
 
 
 @KanesMethod.register
@@ -256,15 +257,10 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                 "give mass to every direction.")
         return a
 
-    @cached_property
-    def ideal_constraint_forces(self):
-        """``Q_i`` of (U3), the force without non-ideal part, (o, 1)."""
-        return self._solved('ideal')
-
-    @cached_property
-    def nonideal_constraint_forces(self):
-        """``Q_ni`` of (U5), shape (o, 1)."""
-        return self._solved('nonideal')
+    ideal_constraint_forces = solved_output(
+        'ideal', "``Q_i`` of (U3), the force without non-ideal part, (o, 1).")
+    nonideal_constraint_forces = solved_output(
+        'nonideal', "``Q_ni`` of (U5), shape (o, 1).")
 
     @cached_property
     def gauss_function(self):

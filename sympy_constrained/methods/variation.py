@@ -7,10 +7,10 @@ from typing import NamedTuple
 from sympy import Expr
 
 from ..graph import GraphMatrix, gradient, jacobian, read, time_derivative
+from ..graph.graph import output
 from ..graph.matrix import as_column
 from ..model.call_signatures import as_expressions
 from .references import flat, frozen, inputs, written
-from .solution import output
 from .symbols import column
 
 

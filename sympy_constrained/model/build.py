@@ -12,8 +12,6 @@ from sympy.core.function import AppliedUndef
 from .. import _compat
 from ..errors import ConstrainedDynamicsError, ConstraintError, located
 from ..graph import GraphBuilder, read
-from .build_exchange import (
-    check_masses, with_separate_accelerations, with_virtual_masses)
 from .call_signatures import (
     as_expressions, as_list, check_bodies, check_frame)
 from .composite_bodies import moves_far, turns_in_plane
@@ -108,7 +106,7 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
     kinetics = with_generalized(model, generalized_forces)
     if exchange:
         if arguments['bodies'] is not None:
-            check_masses(builder, exchange, kinetics)
+            exchange.check_masses(builder, kinetics)
         kinetics = with_separate_accelerations(kinematics, kinetics)
     elif not in_velocities:
         kinetics = with_virtual_masses(kinematics, kinetics)
@@ -198,6 +196,48 @@ def rows_of_loops(rows):
                     "another `name`.")
             parts.setdefault(name, {})[k] = row.label
     return tuple((loops[name], parts[name]) for name in loops)
+
+
+def with_separate_accelerations(kinematics, kinetics):
+    """Kinetics with the terms of ``u'`` of the loads in the mass matrix."""
+    M, Q, power = [], [], kinetics.power
+    for row, (force,) in zip(kinetics.M, kinetics.Q):
+        parts = kinematics.linear_in_accelerations(force)
+        if parts is None:
+            raise not_linear(kinematics, force)
+        slopes, rest = parts
+        M.append(list(map(kinematics.builder.sub, row, slopes)))
+        Q.append([rest])
+    if power and kinematics.accelerations_in(power[0][0]):
+        power = []                      # masses that depend on speeds
+    return kinetics._replace(M=M, Q=Q, power=power)
+
+
+def with_virtual_masses(kinematics, kinetics):
+    """The same for methods that need a symmetric mass matrix."""
+    late = kinematics.accelerations_in(*(x for x, in kinetics.Q))
+    if not late or kinematics.accelerations_in(
+            *(x for row in kinetics.M for x in row)):
+        return kinetics
+    kinetics = with_separate_accelerations(kinematics, kinetics)
+    if [list(column) for column in zip(*kinetics.M)] != kinetics.M:
+        raise ConstrainedDynamicsError(
+            f"The loads contain {late[0]}, and with such loads the mass "
+            "matrix is not symmetric, because they do not act where the "
+            "acceleration is taken. Use GibbsAppellMethod, which needs no "
+            "symmetry, or replace the acceleration by an expression in "
+            "coordinates, speeds and time.")
+    return kinetics
+
+
+def not_linear(kinematics, force):
+    late = kinematics.accelerations_in(
+        force, allowed=kinematics.accelerations)
+    return ConstrainedDynamicsError(
+        "The loads are not linear in the accelerations"
+        + (f" and contain {late[0]}" if late else "") + ". They may "
+        "depend on coordinates, speeds, time and, linearly, on the "
+        "rates of the speeds; write them in these.")
 
 
 def check_accelerations(kinematics, blocks, replaced):

@@ -10,6 +10,7 @@ from .. import _compat
 from ..errors import UnsupportedFeatureError
 from ..graph import (
     Graph, GraphBuilder, GraphMatrix, is_function_of, read)
+from ..graph.graph import output
 
 OUTPUTS = ('rates', 'W', 'r', 'holonomic', 'velocity', 'holonomic_jacobian',
            'velocity_jacobian', 'M', 'Q', 'A', 'b', 'energy', 'power')
@@ -211,15 +212,8 @@ class EquationsOfMotion:
                 + [*self.constraint_names[:rows]],
                 [str(x) for x in self.unknowns])
 
-    @property
-    def W(self):
-        """Coefficient matrix of the unknowns, shape (s, s)."""
-        return self.graph.sympy('W')
-
-    @property
-    def r(self):
-        """Right side, shape (s, 1)."""
-        return self.graph.sympy('r')
+    W = output('W', "Coefficient matrix of the unknowns, shape (s, s).")
+    r = output('r', "Right side, shape (s, 1).")
 
     @cached_property
     def residual(self):

@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..errors import MissingIngredientError
-from .build_exchange import declare_exchange
 from .call_signatures import (
     as_expression, as_expressions, as_list, check_coordinates, check_frame)
 from .kinematic_equations import solve_kinematics, solve_speeds
@@ -46,8 +45,8 @@ def in_kanes_shape(builder, given, composite, in_velocities=False,
         u, rates = solve_speeds(builder, rates, q, u)
     kinematics = Kinematics(builder, frame, q, u, rates,
                             exchange and exchange.points())
-    mass_rates = declare_exchange(kinematics, exchange,
-                                  given['bodies'] and bodies, q, u)
+    mass_rates = exchange.declare(
+        kinematics, given['bodies'] and bodies, q, u) if exchange else []
     loads = parse_loads(forces)
     kinetics = from_bodies(kinematics, bodies, loads, given['potential'],
                            composite, bool(exchange))
@@ -99,7 +98,8 @@ def in_lagranges_shape(builder, given, exchange=None):
     u = [x.diff(builder.time) for x in q]
     rates = [builder.input(x, dynamic=True) for x in q + u][len(q):]
     kinematics = Kinematics(builder, frame, q, u, rates)
-    mass_rates = declare_exchange(kinematics, exchange, bodies, q, u)
+    mass_rates = exchange.declare(
+        kinematics, bodies, q, u) if exchange else []
     kinetics = from_lagrangian(kinematics, lagrangian, parse_loads(forces))
     return Unconstrained(kinematics, kinetics, u, mass_rates, dict(
         q=tuple(q), u=tuple(u), frame=frame, bodies=tuple(bodies),

@@ -50,23 +50,9 @@ def embed(system, dependent, project_loads=False):
     For constraints linear in the velocities also ``paper``, (43). For others
     ``Gamma`` contains ``u'``.
 
-    Parameters
-    ==========
-
-    system : ConstrainedSystem
-        In the velocities of its coordinates, see :func:`.build_system`.
-    dependent : sequence of int
-        Positions of ``q1`` in ``system.q``, whose velocities the rows
-        determine.
-    project_loads : bool
-        Embed ``Q2 - B^T*Q1`` instead of ``Q2``.
-
-    Raises
-    ======
-
-    ConstraintError
-        If a row is not linear in the ``q1'`` with coefficients free of them;
-        with the attribute ``reason='nonlinear'``.
+    The system is stated in the velocities of its coordinates, and
+    ``dependent`` are the positions of ``q1`` among these. With
+    ``project_loads`` ``Q2 - B^T*Q1`` is embedded instead of ``Q2``.
     """
     work = EmbeddedEquations(system, dependent, project_loads)
     return frozen(work.g, **work.state(), **work.hamel(), **work.faults(),

@@ -16,8 +16,7 @@ from ..partition import dependent_positions, named_coordinates, sharing_model
 from ..references import flat, frozen
 from ..symbols import column
 from .embedded_equations import EmbeddedMethod
-from .embedding import Embedding
-from .validity import Validity
+from .embedding import Embedding, Validity
 from .voronets import VoronetsMethod
 
 WRONG = (

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from ...errors import ConstraintError
 from ...graph import (
     GraphMatrix, jacobian, read, substitute, time_derivative, without)
+from ...graph.graph import output
 from ...graph.linalg import solve
 from ...graph.matrix import as_column
 from ..references import columns, flat, frozen, inputs, units
-from ..solution import output
 from ..symbols import check_contents
 
 
