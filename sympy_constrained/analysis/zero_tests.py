@@ -59,19 +59,27 @@ def counterexample(system, graph, name, sample, states):
     """A state where an output is not zero, or None; see :func:`vanishing`."""
     small = INEXACT if has_floats(system, sample) else ROUNDING
     for seed, values in enumerate(states):
-        outputs = values_at(system, graph, values, (name,), seed)
-        size = values_at(system, graph, values, (name,), seed, largest=True)
-        if any(abs(x) > small*size for row in outputs[name] for x in row):
-            return Vanishing(False, values, outputs[name])
+        sizes = relative_sizes(system, graph, values, name, seed)
+        if any(x > small for row in sizes for x in row):
+            return Vanishing(False, values, values_at(
+                system, graph, values, (name,), seed)[name])
     return None
 
 
-def values_at(system, graph, values, names, seed=0, largest=False):
-    """Outputs of a graph, or the largest intermediate value, at a state."""
-    values = {**others(system, graph, seed), **values}
+def values_at(system, graph, values, names, seed=0):
+    """Outputs of a graph at a state; inputs without a value are random."""
     with precise():
-        evaluate = graph.largest if largest else graph.evaluate
-        return evaluate(values, names, mp, stand_ins(system))
+        return graph.evaluate({**others(system, graph, seed), **values},
+                              names, mp, stand_ins(system))
+
+
+def relative_sizes(system, graph, values, name, seed=0):
+    """Sizes of an output relative to the largest value met on the way."""
+    rows = values_at(system, graph, values, (name,), seed)[name]
+    with precise():
+        largest = graph.largest({**others(system, graph, seed), **values},
+                                (name,), mp, stand_ins(system))
+        return [[abs(x)/largest for x in row] for row in rows]
 
 
 def others(system, graph, seed=0):

@@ -5,7 +5,7 @@ from mpmath import mp
 
 from ...analysis.constraint_rank import (
     independent_columns, orthonormal_columns, preferred_columns)
-from ...analysis.zero_tests import values_at
+from ...analysis.zero_tests import relative_sizes, values_at
 from ...errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError)
 from ...graph import Graph, GraphMatrix, gradient, read, stack
@@ -57,17 +57,13 @@ def check_replaced(system, points):
     """Raise if rows that replace derivatives contradict them."""
     if 'replaced' not in system.graph.outputs:
         return
-    with precise():
-        for point in points:
-            gaps, size = (values_at(
-                system, system.graph, point, ('replaced',), largest=largest)
-                for largest in (False, True))
-            if any(abs(x) > ROUNDING*size for x, in gaps['replaced']):
-                raise InconsistentConstraintsError(
-                    "A row of `acceleration_constraints` replaces the "
-                    "derivative of another constraint and contradicts it "
-                    "where the constraints hold. Correct it, or leave it "
-                    "out.")
+    for point in points:
+        gaps = relative_sizes(system, system.graph, point, 'replaced')
+        if any(x > ROUNDING for x, in gaps):
+            raise InconsistentConstraintsError(
+                "A row of `acceleration_constraints` replaces the derivative "
+                "of another constraint and contradicts it where the "
+                "constraints hold. Correct it, or leave it out.")
 
 
 class Hypersurface:

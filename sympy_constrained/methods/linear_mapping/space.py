@@ -14,7 +14,7 @@ from sympy import (
     count_ops, latex)
 
 from ...analysis.integrability.first_integrals import along_coordinates
-from ...analysis.zero_tests import values_at, vanishing
+from ...analysis.zero_tests import relative_sizes, vanishing
 from ...graph import GraphMatrix, read
 from ..references import frozen, written
 from .connection import MappedConnection
@@ -229,14 +229,10 @@ class MappedSpace(MappedConnection):
 
         The largest at two random states; zero for rounding errors.
         """
-        sizes = [mp.mpf(0)]*graph.outputs[name][0]
-        for seed in range(2):
-            values, largest = (values_at(self._system, graph, {}, (name,),
-                                         seed, largest) for largest in (
-                                             False, True))
-            sizes = [max(size, abs(x)/largest)
-                     for size, (x,) in zip(sizes, values[name])]
-        return [x if x > ROUNDING else 0 for x in sizes]
+        one, two = (relative_sizes(self._system, graph, {}, name, seed)
+                    for seed in range(2))
+        return [max(x, y) if max(x, y) > ROUNDING else 0
+                for (x,), (y,) in zip(one, two)]
 
     # -- curves ----------------------------------------------------------
 
