@@ -69,6 +69,6 @@ CASES = (
          'Give {m: rate} with the mass `m ='),
     Case('a coordinate with a rate of mass', lambda: kane(
         GibbsAppellMethod, mass_rates={x: -1}), ConstrainedDynamicsError,
-         '`mass_rates` has x(t), which is a', 'coordinate, a speed or no',
+         '`mass_rates` has x(t), which is not a', 'a coordinate or a speed',
          'Give {m: rate} with the mass `m ='),
 )

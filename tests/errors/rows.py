@@ -181,7 +181,7 @@ METHODS = (
     Case('loads of weighted control forces',
          lambda: rod(weight=eye(2)).constraint_loads(),
          UnsupportedFeatureError, 'With a `weight` the generalized control',
-         'force is `(M*W)^-1*A^T*lam`, which is no',
+         'force is `(M*W)^-1*A^T*lam`, which does',
          'Read `constraint_forces`'),
     Case('Gauss\'s function of weighted control forces',
          lambda: rod(weight=eye(2)).gauss_function(), UnsupportedFeatureError,
