@@ -165,6 +165,9 @@ class Dimensions:
         if isinstance(e, Derivative):
             return combined((self.of(e.expr), 1), *(
                 (self.of(x), -n) for x, n in e.variable_count))
+        return self._of_operation(e)
+
+    def _of_operation(self, e):
         if isinstance(e, Mul):
             return combined(*((self.of(x), 1) for x in e.args))
         if isinstance(e, Pow) and e.exp.is_Rational:
