@@ -29,7 +29,8 @@ def tables_of(model, inputs, loops):
                       "give its System, or make a UdwadiaKalabaMethod.")
     special = [name for name, found in getattr(
         model, '_special', {}).items() if found]
-    special += [name for name in options if name not in ALLOWED]
+    special += [name for name in options
+                if name in model._accepts and name not in ALLOWED]
     if special:
         raise refused(f"It has {', '.join(special)}.")
     shape, arguments = arguments_of(model)
