@@ -37,9 +37,6 @@ def ours(given):
 
 def derive(spec, runs=clock.RUNS):
     """Our blocks: on the graph, as SymPy matrices, as assignments."""
-    ours(fresh('four_bar'))             # imports and caches of the process
-    prepare = partial(fresh, spec)
-
     def matrices(given):
         system = ours(given)
         return [system.graph.sympy(name) for name in BLOCKS]
@@ -47,21 +44,18 @@ def derive(spec, runs=clock.RUNS):
     def assignments(given):
         return ours(given).graph.assignments(BLOCKS)
 
-    system = ours(prepare())
-    return {'graph': clock.repeated(prepare, ours, PATIENCE, runs),
-            'matrices': clock.repeated(prepare, matrices, PATIENCE, runs),
-            'assignments': clock.repeated(prepare, assignments, PATIENCE,
-                                          runs),
-            'operations': system.graph.operation_count(BLOCKS)}
+    return {**grow(spec, runs), **{
+        form.__name__: clock.repeated(
+            partial(fresh, spec), form, PATIENCE, runs)
+        for form in (matrices, assignments)}}
 
 
 def grow(spec, runs=3):
     """Our blocks on the graph and their operations, alone."""
     ours(fresh('four_bar'))
     prepare = partial(fresh, spec)
-    system = ours(prepare())
     return {'graph': clock.repeated(prepare, ours, PATIENCE, runs),
-            'operations': system.graph.operation_count(BLOCKS)}
+            'operations': ours(prepare()).graph.operation_count(BLOCKS)}
 
 
 def upstream_derive(spec, method, runs=3):
@@ -425,36 +419,6 @@ def simulation(spec, by):
             'backend': equations.backend}
 
 
-def long_run(spec, by):
-    """A minute by an integrator."""
-    import bench_simulation
-    return bench_simulation.long_run(spec, by)
-
-
-def motion(spec):
-    """Ten seconds by ``simulate``."""
-    import bench_simulation
-    return bench_simulation.motion(spec)
-
-
-def gradient(spec):
-    """A motion with its gradient, and alone."""
-    import bench_simulation
-    return bench_simulation.gradient(spec)
-
-
-def precision(spec, by):
-    """Errors and times of an integrator."""
-    import bench_precision
-    return bench_precision.precision(spec, by)
-
-
-def sweeps(spec, by):
-    """A thousand runs by two processes."""
-    import bench_simulation
-    return bench_simulation.sweeps(spec, by)
-
-
 # -- Kane's solvers ----------------------------------------------------------
 
 def solvers(spec, solver):
@@ -480,15 +444,23 @@ def solvers(spec, solver):
 
 JOBS = {job.__name__: job for job in (
     derive, grow, upstream_derive, methods, memory, size, written, numbers,
-    function, cython, casadi, jacobian, program, batch, simulation, long_run,
-    motion, gradient, precision, sweeps, solvers)}
+    function, cython, casadi, jacobian, program, batch, simulation, solvers)}
+#: Jobs of other modules, which are imported when they are needed.
+ELSEWHERE = {'precision': 'bench_precision', **dict.fromkeys(
+    ('long_run', 'motion', 'gradient', 'sweeps'), 'bench_simulation')}
+
+
+def job_of(name):
+    """The function of a job."""
+    return JOBS.get(name) or getattr(
+        importlib.import_module(ELSEWHERE[name]), name)
 
 
 def main(file, job, arguments):
     """Run a job and write what it finds."""
     clock.watch(PATIENCE)
     try:
-        result = JOBS[job](*json.loads(arguments))
+        result = job_of(job)(*json.loads(arguments))
     except ImportError as error:
         result = {'missing': error.name or str(error)}
     Path(file).write_text(json.dumps(result))

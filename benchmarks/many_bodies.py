@@ -24,6 +24,7 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import Loop, UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations
+from sympy_constrained.timing import per_call
 
 SIZES = 8, 16, 64, 256, 512, 1000
 # The ordinary form up to this number of bodies; the other programs, since
@@ -98,24 +99,10 @@ def pinocchio_chain(n):
     return pin, model, model.createData(), parent
 
 
-def processor_time(run, least=0.1, rounds=5):
-    """Median time of a call from Python."""
-    def timed(calls):
-        began = time.process_time()
-        for _ in range(calls):
-            run()
-        return (time.process_time() - began)/calls
-
-    calls = 1
-    while timed(calls)*calls < least:
-        calls *= 2
-    return float(np.median([timed(calls) for _ in range(rounds)]))
-
-
 def pinocchio_open(n, x):
     pin, model, data, _ = pinocchio_chain(n)
     q, u, tau = x[:n].copy(), x[n:].copy(), np.zeros(n)
-    return processor_time(lambda: pin.aba(model, data, q, u, tau)), pin.aba(
+    return per_call(lambda: pin.aba(model, data, q, u, tau)), pin.aba(
         model, data, q, u, tau).copy()
 
 
@@ -129,14 +116,14 @@ def pinocchio_closed(n, x):
     more = pin.StdVec_RigidConstraintData()
     more.append(rows[0].createData())
     pin.initConstraintDynamics(model, data, rows, more)
-    return processor_time(lambda: pin.constraintDynamics(
+    return per_call(lambda: pin.constraintDynamics(
         model, data, q, u, tau, rows, more))
 
 
 def others_closed(n, x):
     """Times of the other programs for the closed chain, by name."""
     chain = Chain(('zy'*n)[:n], 1/n, 1/n, 1e-3/n**3, 1/12/n**3, ANCHOR, 9.81)
-    return {name: 1e6*processor_time(
+    return {name: 1e6*per_call(
         PROGRAMS[name](chain, x[:n].copy(), x[n:].copy()).evaluate)
         for name in ('drake', 'exudyn', 'mujoco')}
 
