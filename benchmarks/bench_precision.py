@@ -128,9 +128,9 @@ def diffrax(problem, tolerance):
 
 def fixed_steps(problem, tolerance, program):
     """Twice as many steps for every smaller tolerance."""
-    from motions import MOTIONS, Bars
+    from motions import MOTIONS
     if not hasattr(problem, 'prepared'):
-        problem.prepared = MOTIONS[program](Bars.of(problem), problem.times)
+        problem.prepared = MOTIONS[program](problem, problem.times)
     return problem.prepared(2**TOLERANCES.index(tolerance))
 
 

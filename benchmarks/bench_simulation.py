@@ -163,7 +163,7 @@ def pinocchio(chain, compiled=False):
     start = chain.start[order]
     n = len(given.coordinates)
     accelerate = programs.PROGRAMS['pinocchio'](
-        programs.Chain.of(given), start[:n], start[n:]).accelerate
+        programs.Bars.of(given), start[:n], start[n:]).accelerate
 
     def rates(t, x):
         return np.concatenate([x[n:], accelerate(x[:n], x[n:])])

@@ -298,7 +298,7 @@ def jacobian(spec, by):
     if by == 'pinocchio':
         import programs
         made = programs.pinocchio(
-            programs.Chain.of(given), q, u, derivatives=True)
+            programs.Bars.of(given), q, u, derivatives=True)
         return {'native': per_call(made.evaluate) - per_call(made.idle),
                 'error': error(made.accelerate(q, u))}
     import ctypes
@@ -345,7 +345,7 @@ def program(spec, name):
     known, x = vectors(spec)
     given = fresh(spec)
     made = programs.PROGRAMS[name](
-        programs.Chain.of(given), known[0]['q'], known[0]['u'])
+        programs.Bars.of(given), known[0]['q'], known[0]['u'])
     call = per_call(made.evaluate)
     idle = per_call(made.idle) if made.idle else 0.
     return {'call': call, 'idle': idle, 'does': made.does,
