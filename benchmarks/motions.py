@@ -4,6 +4,7 @@ Each ``name(problem, times)`` gives a function of the number of steps between
 two outputs. That returns a function which makes the motion: angles and their
 rates at the outputs.
 """
+import numpy as np
 from programs import Bars, exudyn_system, mujoco_model
 
 
