@@ -42,7 +42,7 @@ PRECISE = ('cartesian_pendulum', 'rolling_disc', 'four_bar',
            'closed_chain:4', 'closed_chain:8')
 INTEGRATORS = ('ours', 'ours_rk45', 'ours_taylor', 'scipy', 'lambdified',
                'cyrk', 'heyoka', 'diffrax', 'mujoco', 'exudyn')
-# The pendulum has no bodies; a disc that rolls is no row of bars.
+# The pendulum has no bodies; a disc that rolls is not a row of bars.
 NOT_THERE = {('cartesian_pendulum', 'lambdified'),
              ('rolling_disc', 'mujoco'), ('rolling_disc', 'exudyn')}
 PROGRAMS = ('pinocchio', 'drake', 'exudyn', 'mujoco')

@@ -184,8 +184,8 @@ def find_model(name):
     file = Path(path + '.py')
     if not file.is_file():
         raise ValueError(
-            f"There is no file {file}. Give the path of a Python file, or "
-            "the name of a ready model.")
+            f"The file {file} does not exist. Give the path of a Python "
+            "file, or the name of a ready model.")
     return model_of_file(file, runpy.run_path(str(file)), wanted.lstrip(':'))
 
 

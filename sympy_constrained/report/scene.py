@@ -14,7 +14,6 @@ from sympy import Dummy, Float
 from sympy.physics.mechanics import RigidBody
 from sympy.physics.vector import Point
 
-from .. import _compat
 from ..contact import (
     CircularRim, ConeSurface, CylinderSurface, EllipsoidSurface, PlaneSurface,
     SphereSurface, TorusSurface)
@@ -26,9 +25,9 @@ from ..model.loads import parse_loads
 from ..numeric.codegen.native import with_given
 from ..numeric.names import number
 from ..scene.labels import checked_view
+from ..scene.parts import (
+    fixed_pairs, located_bodies, named_lines, named_places, seeds, sides_of)
 from ..scene.positions import Positions, system_of
-from ..scene.scene_items import (
-    located_bodies, named_lines, named_places, seeds)
 from ..scene.wireframes import unknown
 
 __all__ = ['Scene']
@@ -52,10 +51,8 @@ class Scene:
         compiled = functions.compiled
         points, lines = named_places(points), named_lines(lines)
         springs = named_lines(springs)
-        surfaces = [*as_list(surfaces, 'surfaces'), *(
-            getattr(contact, f'{side}_geometry')
-            for contact in as_list(contacts, 'contacts')
-            for side in ('child', 'parent'))]
+        surfaces = [*as_list(surfaces, 'surfaces'),
+                    *(geometry for _, geometry, _ in sides_of(contacts))]
         self.system = system_of(model)
         numbers = {**dict(zip(compiled.constants, compiled.p)), **{
             x: Float(number(value), 17)
@@ -129,7 +126,8 @@ class Scene:
         at, moves = self.place(place), self.moves(place, axes)
         rigid = isinstance(body, RigidBody)
         links = [tuple(map(self.find.position, link))
-                 for link in self.links(body) if self.find.has(link[1])]
+                 for link in fixed_pairs(body, self.find.frame)
+                 if self.find.has(link[1])]
         for a, b in links:
             if moves:
                 self.add('link', at=[self.place(a), self.place(b)],
@@ -158,21 +156,6 @@ class Scene:
         frames = body.frame, axes_of_body(
             self.find._kinematics, body).inertia
         return next(filter(self.find.is_oriented, frames), None)
-
-    def links(self, body):
-        """Pairs of points at constant places in frames that turn."""
-        reached, pairs = [body.masscenter], []
-        for here in reached:
-            for there, vector in _compat.positions(here).items():
-                if there not in reached and len(vector.args) == 1:
-                    (numbers, frame), = vector.args
-                    inside = frame == body.frame if isinstance(
-                        body, RigidBody) else frame != self.find.frame
-                    if inside and not numbers.has(_compat.time_symbol()):
-                        pairs.append((here, there))
-                        if isinstance(body, RigidBody):
-                            reached.append(there)
-        return pairs
 
     def gyration(self, body, frame):
         """Central moments of inertia over the mass, None if unknown."""

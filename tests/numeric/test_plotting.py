@@ -969,9 +969,9 @@ def test_films_that_cannot_be_made(pendulum, ball):
             (motion, {'points': lost}, KinematicsError,
              'lost has no position relative to O, the origin'),
             (motion, {'lines': [(strange, lost)]}, KinematicsError, 'Point Q'),
-            (motion, {'points': {'a': 3}}, TypeError, 'The place 3 is no P'),
-            (motion, {'lines': (lost, lost)}, ValueError, 'which is no line'),
-            (motion, {'lines': ['lost']}, ValueError, "'lost', which is no"),
+            (motion, {'points': {'a': 3}}, TypeError, 'The place 3 is of'),
+            (motion, {'lines': (lost, lost)}, ValueError, 'not a sequence'),
+            (motion, {'lines': ['lost']}, ValueError, "'lost', which is not"),
             (motion, {'points': {'P': 'P'}}, ValueError, "The place 'P' is")):
         with pytest.raises(error, match=text):
             plotting.animate(run, ball.method, **options)

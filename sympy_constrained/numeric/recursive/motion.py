@@ -377,7 +377,7 @@ class RecursiveRun(BlockRun):
                  stacklevel=4)
         if len(self.outputs) > 1 and self.times is not None and (
                 self.times[0] != self.outputs[0]['t']):
-            del self.outputs[0]         # the start is no output
+            del self.outputs[0]         # the start is not an output
         return Trajectory(
             **{name: np.array([part[name] for part in self.outputs])
                for name in self.outputs[0]},
