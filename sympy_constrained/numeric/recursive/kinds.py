@@ -1,7 +1,7 @@
 r"""Kernels of the sweeps: straight-line code for one kind of joint each.
 
 Two joints are of one kind if their graphs are equal up to the names of their
-inputs, and up to numbers that are not small fractions, such as masses that were
+inputs, and up to numbers that are not small fractions, as masses that were
 given as numbers. A kernel is written on the graph, so what vanishes for this
 kind of joint is not computed.
 
