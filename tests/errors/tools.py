@@ -1,10 +1,6 @@
 """Ready models, comparisons, pictures and the command line."""
-
-from sympy.physics.mechanics import KanesMethod
-
-from errors.parts import Case, flat, kane, rod
-from sympy_constrained.__main__ import find_model, model_of_file
-from sympy_constrained.errors import MissingIngredientError
+from errors.parts import Case, flat, kane
+from sympy_constrained.__main__ import find_model
 from sympy_constrained.models import model
 from sympy_constrained.numeric import simulate
 from sympy_constrained.plotting import plot_snapshots
@@ -18,15 +14,6 @@ CASES = (
          ValueError, "`name` is 'pendulum', not a ready model",
          "Did you mean 'cart_pendulum'?",
          'Pass one of acceleration_level, andrews_squeezer,'),
-    Case('a ready model formed by the method of another shape',
-         lambda: model('cartesian_pendulum').form(KanesMethod),
-         ValueError, '`method` KanesMethod cannot form',
-         'its arguments are those of LagrangesMethod',
-         'Pass that class, or a class of this package,'),
-    Case('a line between places that have no names',
-         lambda: plot_snapshots(MOTION, FLAT, lines={'rod': ['a', 'b']}),
-         ValueError, "The place 'a' is not the name", 'of a body or point',
-         'Give a name, a Point, a Vector, or a pair or triple'),
     Case('a line to a misspelt body',
          lambda: plot_snapshots(MOTION, HEAVY, lines=[('O', 'bobb')]),
          ValueError, "The place 'bobb' is not the name",
@@ -48,14 +35,4 @@ CASES = (
          lambda: find_model('no_such_model.py'), ValueError,
          'The file no_such_model.py', 'does not exist',
          'Give the path of a Python file, or the name of a'),
-    Case('a file without a model', lambda: model_of_file('empty.py', {'a': 1}),
-         MissingIngredientError, 'empty.py makes', '0 model objects',
-         'It must make one System, KanesMethod or'),
-    Case('a file with two models',
-         lambda: model_of_file('two.py', {'a': flat(), 'b': rod()}),
-         MissingIngredientError, 'two.py makes', '2 model objects',
-         'It must make one System, KanesMethod or'),
-    Case('the name of a model that the file does not have',
-         lambda: model_of_file('one.py', {'a': flat()}, 'b'), ValueError,
-         'one.py has no', 'model object `b`', 'it has a'),
 )
