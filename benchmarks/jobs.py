@@ -451,13 +451,11 @@ ELSEWHERE = {'precision': 'bench_precision', **dict.fromkeys(
 
 
 def job_of(name):
-    """The function of a job."""
     return JOBS.get(name) or getattr(
         importlib.import_module(ELSEWHERE[name]), name)
 
 
 def main(file, job, arguments):
-    """Run a job and write what it finds."""
     clock.watch(PATIENCE)
     try:
         result = job_of(job)(*json.loads(arguments))

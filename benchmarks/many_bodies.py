@@ -110,7 +110,6 @@ def of_native(equations, x):
 
 
 def measured(n):
-    """One line of the table."""
     x = np.random.default_rng(0).uniform(-0.5, 0.5, 2*n)
     arguments, values, loop = chain(n)
     began = time.process_time()

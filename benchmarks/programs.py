@@ -32,7 +32,6 @@ class Bars:
 
     @classmethod
     def of(cls, given):
-        """From a ready model."""
         p = {str(name): value for name, value in given.parameters.items()}
         n, planar = len(given.coordinates), 'd' in p
         return cls.equal(

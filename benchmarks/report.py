@@ -108,7 +108,6 @@ ROWS = (
 
 
 def table(record):
-    """Rows of text."""
     found = Results(record)
     for job, rows in ROWS:
         for spec in found.specs(job):
@@ -155,7 +154,6 @@ def precisions(found):
 
 
 def points(found, spec, by):
-    """Errors and times of an integrator."""
     result = found.results.get(f'precision {spec} {by}', {})
     return result.get('errors', []), result.get('times', [])
 
@@ -214,7 +212,6 @@ GROWTH_HEAD = ('what', 'model', 'sizes', 'exponent', 'last pair')
 
 
 def growth(record):
-    """Rows of exponents."""
     found = Results(record)
     for name in FAMILIES:
         for what, points in (

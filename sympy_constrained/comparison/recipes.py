@@ -100,7 +100,6 @@ def recipes(reference, forms=False):
 # -- making methods ------------------------------------------------------
 
 def made(reference, cls, **options):
-    """A new method object of a class for the model."""
     given = reference.model.method
     return cls.from_method(given if type(given) is cls else reference.method,
                            sample=reference.sample, **options)

@@ -207,7 +207,6 @@ class Source:
                 for i, name in enumerate(names, self.base)]
 
     def filled(self, template):
-        """A template with the parts of the code."""
         def block(lines):
             return '\n'.join(f'    {line}' for line in lines)
 
@@ -234,7 +233,6 @@ class Source:
             values=', '.join(map(repr, self.values.tolist() or [0.])))
 
     def files(self):
-        """File name -> text."""
         return {f'{self.name}.{suffix}': self.filled(text)
                 for suffix, text in self.templates.items()}
 

@@ -376,7 +376,6 @@ def _by_unit(trajectory, names, unit=None):
 
 
 def _row_unit(trajectory, k):
-    """Unit of a multiplier."""
     return unit_of(trajectory, trajectory.multiplier_names[k]) or unit_of(
         trajectory, f'multiplier of {rows_of(trajectory)[k]}')
 

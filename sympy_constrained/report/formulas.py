@@ -100,7 +100,6 @@ def math(*parts, block=False):
 
 
 def table(head, rows):
-    """A table in HTML; cells are HTML."""
     def line(tag, cells):
         return '<tr>' + ''.join(
             f'<{tag}>{cell}</{tag}>' for cell in cells) + '</tr>'
@@ -223,7 +222,6 @@ def equation_rows(equations, method):
 
 
 def comparison_table(found):
-    """The formulations of a :class:`.Comparison`."""
     def shown(value, form):
         return '' if value is None else format(value, form)
 

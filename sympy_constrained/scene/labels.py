@@ -66,7 +66,6 @@ def unit_of(trajectory, key):
 
 
 def in_unit(name, unit):
-    """Text of an axis."""
     return f'{name} in {unit}' if unit else name
 
 

@@ -124,7 +124,6 @@ class Positions:
         return self._drift is not None
 
     def has(self, point):
-        """Whether a point has a position from the origin."""
         return point in self._of_point
 
     def place(self, name):
@@ -168,7 +167,6 @@ class Positions:
         return self._wanted(self._kinematics.rotation(self.frame, frame))
 
     def is_oriented(self, frame):
-        """Whether a frame has an orientation in the inertial one."""
         return self.frame is not None and (
             frame in self._kinematics.oriented)
 
@@ -313,7 +311,6 @@ class Positions:
         return known, others
 
     def _check(self, others):
-        """Raise for symbols that are not inputs."""
         missing = [str(item) for item in others if isinstance(item, Symbol)]
         if missing:
             raise unknown(missing, 'a place in the picture')

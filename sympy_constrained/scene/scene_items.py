@@ -83,7 +83,6 @@ class Trail:
 
 
 def placed(find, lines):
-    """Positions of the places of lines."""
     return [(name, [find.position(p) for p in line]) for name, line in lines]
 
 
@@ -298,7 +297,6 @@ def skeletons(find, bodies):
 
 
 def line_items(lines):
-    """Lines of the user."""
     for name, places in lines:
         yield Curve(np.stack([place.values for place in places], axis=1), {
             **LINE, **(JOINT if len(places) <= MOST_JOINTS else {}),
@@ -324,7 +322,6 @@ def bar_items(bones, color, shown):
 
 
 def path_items(moving, color, trails):
-    """The paths of mass centres."""
     for body, place, _ in moving if trails else ():
         if not is_constant(place.values):
             yield trail(place.values, color[body], 0.5)
@@ -340,7 +337,6 @@ def dot_items(dots, color):
 
 
 def point_items(points, colors, trails):
-    """Points of the user, and their paths."""
     for name, place in points.items():
         color = next(colors)
         yield Curve(place.values[:, None], {

@@ -149,7 +149,6 @@ class Writing:
         return list(map(of, refs))
 
     def code(self, refs, checks=()):
-        """A compiled function of the arrays."""
         outputs = {'out': ([[ref] for ref in refs], 1)}
         if checks:
             outputs['checks'] = checks, 2

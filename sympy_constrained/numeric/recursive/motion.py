@@ -337,7 +337,6 @@ class RecursiveRun(BlockRun):
     # -- outputs ---------------------------------------------------------
 
     def add(self, t, x):
-        """Add outputs."""
         for t, x in zip(t, x):
             try:
                 outputs = self.equations.outputs(t, x)

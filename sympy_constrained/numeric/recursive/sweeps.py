@@ -347,7 +347,6 @@ def way_of(tables, row):
 
 @quick
 def pivots(tables, work):
-    """The diagonal of ``D``."""
     D = np.empty(tables[SPEEDS])
     for i in range(tables[COUNT]):
         body = tables[AT_BODIES] + BODIES*i
