@@ -729,13 +729,6 @@ def test_springs_are_coils_between_their_ends():
     assert np.ptp(coil[:, 1]) > 0
 
 
-def test_a_picture_takes_its_units_from_a_method():
-    case = ready('four_bar', 0.3)
-    assert not case.motion.units
-    ax, = plotting.plot_snapshots(case.motion, case.method).axes
-    assert ax.get_xlabel() == 'x in m'
-
-
 def test_a_film_of_a_trajectory_with_names_only(rolling):
     """As one that was read from a file."""
     motion = replaced(
