@@ -199,6 +199,36 @@ def long_run(spec, by):
 
 # -- simulations of some models ----------------------------------------------
 
+def simulation(spec, by):
+    """A run of the model to its ``t_end``, from equations that are ready."""
+    import upstream
+    from scipy.integrate import solve_ivp
+    from sympy_constrained.numeric import simulate
+    chain, count = Chain(spec), [0]
+    given, equations = chain.given, chain.equations
+
+    def run(rhs, x):
+        def counted(t, x):
+            count[0] += 1
+            return rhs(t, x)
+        return solve_ivp(counted, (0, given.t_end), x, 'DOP853', rtol=RTOL,
+                         atol=ATOL)
+
+    if by == 'cython':
+        rhs, p, method = upstream.cython(given)
+        # It gives the same array again and again.
+        seconds, _ = clock.timed(
+            run, lambda t, x: rhs(x, t, p).copy(),
+            chain.start[chain.order([*method.q, *method.u])])
+        return {'seconds': seconds, 'calls': count[0]}
+    equations.rhs(0., chain.start)
+    seconds, _ = clock.timed(run, equations.rhs, chain.start)
+    projected, _ = clock.timed(
+        lambda: simulate(equations, (0, given.t_end), chain.start))
+    return {'seconds': seconds, 'calls': count[0], 'projected': projected,
+            'backend': equations.backend}
+
+
 def gradient(spec):
     """A motion alone, and with its gradient by all constants, which is
     compared with forward derivatives by some of them.

@@ -382,43 +382,6 @@ def chunked(function, x, size):
         function(x[start:start + size])
 
 
-# -- simulation --------------------------------------------------------------
-
-def simulation(spec, by):
-    """A run of the model to its ``t_end``, from equations that are ready."""
-    from scipy.integrate import solve_ivp
-
-    import upstream
-    from sympy_constrained.numeric import consistent_state, simulate
-    given = fresh(spec)
-    compiled = Compiled(given, 'numpy' if by == 'cython' else by)
-    equations = compiled.equations
-    start = consistent_state(equations, given.start, fixed=given.fixed)
-    count = [0]
-
-    def run(rhs, x):
-        def counted(t, x):
-            count[0] += 1
-            return rhs(t, x)
-        return solve_ivp(counted, (0, given.t_end), x, 'DOP853', rtol=1e-8,
-                         atol=1e-10)
-
-    if by == 'cython':
-        rhs, p, method = upstream.cython(given)
-        states = list(equations.states)
-        order = [states.index(s) for s in (*method.q, *method.u)]
-        # It gives the same array again and again.
-        seconds, _ = clock.timed(
-            run, lambda t, x: rhs(x, t, p).copy(), start[order])
-        return {'seconds': seconds, 'calls': count[0]}
-    equations.rhs(0., start)
-    seconds, _ = clock.timed(run, equations.rhs, start)
-    projected, _ = clock.timed(
-        lambda: simulate(equations, (0, given.t_end), start))
-    return {'seconds': seconds, 'calls': count[0], 'projected': projected,
-            'backend': equations.backend}
-
-
 # -- Kane's solvers ----------------------------------------------------------
 
 def solvers(spec, solver):
@@ -444,10 +407,11 @@ def solvers(spec, solver):
 
 JOBS = {job.__name__: job for job in (
     derive, grow, upstream_derive, methods, memory, size, written, numbers,
-    function, cython, casadi, jacobian, program, batch, simulation, solvers)}
+    function, cython, casadi, jacobian, program, batch, solvers)}
 #: Jobs of other modules, which are imported when they are needed.
 ELSEWHERE = {'precision': 'bench_precision', **dict.fromkeys(
-    ('long_run', 'motion', 'gradient', 'sweeps'), 'bench_simulation')}
+    ('simulation', 'long_run', 'motion', 'gradient', 'sweeps'),
+    'bench_simulation')}
 
 
 def job_of(name):
