@@ -52,14 +52,7 @@ def plot(trajectory, model=None):
 
     """
     trajectory = with_units(trajectory, model)
-    paths = [] if model is None else paths_of(system_of(model))
-    alone = {x for pair in paths for x in pair}
-    panels, notes = [], []
-    for names in _groups(trajectory):
-        panels += [(plot_states, {'names': group}) for group in _by_unit(
-            trajectory, [x for x in names if x not in alone])]
-        panels += [(plot_path, {'pair': pair}) for pair in paths
-                   if pair[0] in names]
+    panels, notes = _state_panels(trajectory, model), []
     if trajectory.residuals.size:
         largest = trajectory.largest_residual
         notes.append(f'constraint residuals at most {largest:.0e}')
@@ -72,14 +65,7 @@ def plot(trajectory, model=None):
         else:
             notes.append(f'energy constant to {quiet:.0e}{_unit(trajectory)}')
     if trajectory.multipliers.shape[1]:
-        panels += [(plot_constraint_forces, {'speeds': group}) for group in
-                   _by_unit(trajectory, trajectory.speeds)
-                   if not is_noise(*_forces_on(trajectory, group))]
-        rows = range(len(trajectory.multiplier_names))
-        panels += [(plot_multipliers, {'rows': group}) for group in _by_unit(
-            trajectory, rows, lambda k: _row_unit(trajectory, k))
-            if not is_noise(trajectory.multipliers[:, group],
-                            trajectory.multipliers)]
+        panels += _force_panels(trajectory)
     figure = in_panels(trajectory, panels, 2)
     title = getattr(model, 'title', '') or (
         type(model).__name__ if model is not None else '')
@@ -88,6 +74,30 @@ def plot(trajectory, model=None):
     figure.suptitle('\n'.join(filter(None, (title, '; '.join(notes)))),
                     fontsize='medium')
     return figure
+
+
+def _state_panels(trajectory, model):
+    """Panels of states by unit, and of paths of points in a plane."""
+    paths = [] if model is None else paths_of(system_of(model))
+    alone, panels = {x for pair in paths for x in pair}, []
+    for names in _groups(trajectory):
+        panels += [(plot_states, {'names': group}) for group in _by_unit(
+            trajectory, [x for x in names if x not in alone])]
+        panels += [(plot_path, {'pair': pair}) for pair in paths
+                   if pair[0] in names]
+    return panels
+
+
+def _force_panels(trajectory):
+    """Panels of constraint forces and multipliers by unit, without noise."""
+    rows = range(len(trajectory.multiplier_names))
+    return [(plot_constraint_forces, {'speeds': group}) for group in
+            _by_unit(trajectory, trajectory.speeds)
+            if not is_noise(*_forces_on(trajectory, group))] + [
+        (plot_multipliers, {'rows': group}) for group in _by_unit(
+            trajectory, rows, lambda k: _row_unit(trajectory, k))
+        if not is_noise(trajectory.multipliers[:, group],
+                        trajectory.multipliers)]
 
 
 def plot_states(trajectory, names=None, ax=None):
@@ -278,19 +288,21 @@ def plot_reactions(trajectory, names=None, ax=None):
                           sharex=True, layout='constrained', squeeze=False
                           )[1][:, 0]
     for (kind, parts), place in zip(kinds, ax):
-        if len(names) == 1:
-            columns, labels = parts[0].T, [
-                f'${kind[0].upper()}_{axis}$ in {names[0]}' for axis in 'xyz']
-        else:
-            columns, labels = [np.linalg.norm(part, axis=1)
-                               for part in parts], names
-        draw_lines(trajectory, columns, labels, kind, place,
+        draw_lines(trajectory, *_components(kind, parts, names), kind, place,
                    [unit_of(trajectory, kind)], scale=scale)
     for upper in ax[:-1]:
         upper.set_xlabel('')
     for lower in ax[1:] if len(names) > 1 else ():
         lower.get_legend().remove()     # the same as above
     return ax[0].figure
+
+
+def _components(kind, parts, names):
+    """Components of one vector or magnitudes of several, and labels."""
+    if len(names) > 1:
+        return np.linalg.norm(parts, axis=2), names
+    return parts[0].T, [f'${kind[0].upper()}_{axis}$ in {names[0]}'
+                        for axis in 'xyz']
 
 
 def plot_motion(points, ax=None):

@@ -80,28 +80,44 @@ def draw_lines(trajectory, columns, labels, kind, ax, units=(), before='',
     figure, ax = axes_for(ax)
     if is_noise(columns, scale):
         columns = np.zeros_like(columns)
+    unit, name = '', kind
     if len(set(units)) == 1:
         unit = units[0]
-        name = kind if before is None or unit not in QUANTITIES else (
-            before + QUANTITIES[unit])
-    else:
-        unit, name = '', kind
-        labels = list(map(in_unit, labels, units)) if units else labels
+        if before is not None and unit in QUANTITIES:
+            name = before + QUANTITIES[unit]
+    elif units:
+        labels = list(map(in_unit, labels, units))
     if len(columns) == 1 and labels[0].endswith('$'):
         name, labels = f'{name} {labels[0]}', ['_']
     name = in_unit(name, unit)
     if len(name) > LONGEST:
         name = name.replace(' in ', '\nin ')
     ax.set_ylabel(name)
-    many = len(columns) > MOST
-    shown = {0, len(columns)//2, len(columns) - 1} if many else range(MOST)
-    scale = plt.get_cmap('viridis')
+    draw_curves(ax, trajectory.t, columns, labels)
+    draw_marks(ax, trajectory)
+    ax.set_xlabel(in_unit('$t$', unit_of(trajectory, 't')))
+    ax.grid(alpha=0.3)
+    legend_above(ax)
+    return figure
+
+
+def draw_curves(ax, t, columns, labels):
+    count = len(columns)
+    if count > MOST:
+        shown, colors = {0, count//2, count - 1}, plt.get_cmap('viridis')
+        for k, (values, text) in enumerate(zip(columns, labels)):
+            ax.plot(t, values, label=text if k in shown else '_',
+                    color=colors(0.9*k/count), linewidth=1.3)
+        return
+    # the first is wide and the others dashed: equal lines stay visible
     for k, (values, text) in enumerate(zip(columns, labels)):
-        # the first is wide and the others dashed: equal lines stay visible
-        ax.plot(trajectory.t, values, label=text if k in shown else '_',
-                color=scale(0.9*k/len(columns)) if many else
-                COLORS[k % len(COLORS)], linewidth=1.3 if k or many else 2.2,
-                linestyle='-' if many else STYLES[k % len(STYLES)])
+        ax.plot(t, values, label=text, color=COLORS[k % len(COLORS)],
+                linewidth=1.3 if k else 2.2,
+                linestyle=STYLES[k % len(STYLES)])
+
+
+def draw_marks(ax, trajectory):
+    """Vertical lines at events, changes of rank and singular times."""
     for marks, color, style, text in (
             ([event.t for event in trajectory.events], '0.6', ':', 'event'),
             ([change.t for change in trajectory.rank_changes], '0.4', '--',
@@ -110,10 +126,6 @@ def draw_lines(trajectory, columns, labels, kind, ax, units=(), before='',
         for i, mark in enumerate(marks):
             ax.axvline(mark, color=color, linestyle=style, linewidth=1,
                        label='_' if i else text)
-    ax.set_xlabel(in_unit('$t$', unit_of(trajectory, 't')))
-    ax.grid(alpha=0.3)
-    legend_above(ax)
-    return figure
 
 
 def legend_above(ax):

@@ -72,10 +72,8 @@ class Scene:
         shown = {surface.frame for surface in surfaces}
         for color, (body, place, axes) in enumerate(bodies):
             self.add_body(color, body, place, axes, shown)
-        for kind, items in ('line', lines), ('spring', springs):
-            for name, line in items:
-                self.add(kind, name=name, at=[
-                    self.place(find.position(p)) for p in line])
+        self.add_lines('line', lines)
+        self.add_lines('spring', springs)
         for color, (name, place) in enumerate(points.items(), len(bodies)):
             self.add('dot', at=self.place(find.position(place)), name=name,
                      color=color, trail=True)
@@ -87,6 +85,11 @@ class Scene:
 
     def add(self, kind, **values):
         self.data['parts'].append({'kind': kind, **values})
+
+    def add_lines(self, kind, lines):
+        for name, line in lines:
+            self.add(kind, name=name, at=[
+                self.place(self.find.position(p)) for p in line])
 
     def place(self, quantity):
         """Where the entries of a position or rotation begin."""
@@ -125,29 +128,35 @@ class Scene:
         """
         at, moves = self.place(place), self.moves(place, axes)
         rigid = isinstance(body, RigidBody)
+        linked = self.add_links(color, body, moves)
+        if not moves:
+            return
+        frame = self.inertia_frame(body) if rigid else None
+        ratios = self.gyration(body, frame) if frame else None
+        if ratios and frame not in shown:
+            self.add('shape', at=at, color=color, linked=linked,
+                     axes=self.place(self.find.rotation(frame)),
+                     ratios=len(self.refs))
+            self.refs += ratios
+        slides = rigid and axes and not (
+            ratios or linked or frame in shown or self.moves(axes))
+        self.add('dot', at=at, name=body.name, color=color, trail=True,
+                 small=rigid, **(
+                     {'block': self.place(axes)} if slides else {}))
+
+    def add_links(self, color, body, moves):
+        """Links of a body that moves, or supports; whether it has any."""
         links = [tuple(map(self.find.position, link))
                  for link in fixed_pairs(body, self.find.frame)
                  if self.find.has(link[1])]
         for a, b in links:
             if moves:
                 self.add('link', at=[self.place(a), self.place(b)],
-                         color=color, rigid=rigid,
+                         color=color, rigid=isinstance(body, RigidBody),
                          fixed=[not self.moves(a), not self.moves(b)])
             else:
                 self.add('support', at=self.place(b))
-        frame = self.inertia_frame(body) if rigid and moves else None
-        ratios = self.gyration(body, frame) if frame else None
-        if ratios and frame not in shown:
-            self.add('shape', at=at, color=color, linked=bool(links),
-                     axes=self.place(self.find.rotation(frame)),
-                     ratios=len(self.refs))
-            self.refs += ratios
-        if moves:
-            slides = rigid and axes and not (
-                ratios or links or frame in shown or self.moves(axes))
-            self.add('dot', at=at, name=body.name, color=color, trail=True,
-                     small=rigid, **(
-                         {'block': self.place(axes)} if slides else {}))
+        return bool(links)
 
     def inertia_frame(self, body):
         """The frame of a body, or that of its inertia, if it is oriented."""
