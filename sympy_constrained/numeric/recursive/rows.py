@@ -146,7 +146,7 @@ def rows_of(tree, arguments, stabilization=None):
 
 
 def other_row(name, row, b, residuals, gradient):
-    """A row that is no loop."""
+    """A row that is not of a loop."""
     speeds = tuple(k for k, x in enumerate(row) if x)
     coordinates = () if speeds else tuple(
         k for k, x in enumerate(gradient) if x)

@@ -40,7 +40,7 @@ from .local_kinematics import refused
 
 __all__ = ['Body', 'Tree']
 
-# Relative difference of velocities at random numbers that is no rounding.
+# Relative difference of velocities at random numbers that is not rounding.
 DIFFERENT = 1e-7
 # A component of a vector below this part of it is rounding.
 NOTHING = 1e-12
