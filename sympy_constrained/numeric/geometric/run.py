@@ -6,7 +6,7 @@ import numpy as np
 from ...errors import (
     InconsistentConstraintsError, SingularEquationsError,
     UnsupportedFeatureError)
-from ..integrate.block_run import BlockRun
+from ..integrate.runs import BlockRun
 from ..integrate.ends import COMPILING, cause_of
 from ..integrate.rates import TROUBLE
 from ..integrate.records import Records

@@ -136,7 +136,7 @@ class Blocks:
         steps, is_ahead = 0, False
         with run.interruption.deferred():
             block = self.block(run.solver, np.array(times, dtype=float),
-                               run.pace.left(run.steps))
+                               run.pace.left(run.made))
             if block is not None and len(block.drift):
                 with suppress(ConstrainedDynamicsError, ArithmeticError):
                     steps, is_ahead = self.checked(block)

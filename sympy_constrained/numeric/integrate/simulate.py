@@ -260,9 +260,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         return _checked_end(
             assembled(compiled, reason=Reason.ERROR, message=message,
                       units=units), span[0], error, throw)
-    progress = Progress(*span, progress)
-    trajectory = run.integrate(progress) if integrator else run.integrate(
-        solver, progress, **options)
+    trajectory = run.integrate(Progress(*span, progress), **(
+        {} if integrator else {'method': solver, **options}))
     fault = trajectory.success and not integrator and (
         run.records.fault(trajectory, rtol, atol))
     if fault:
