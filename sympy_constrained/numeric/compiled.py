@@ -499,12 +499,11 @@ class CompiledEquations(Evaluator):
         are those whose values follow the constants. ``agree`` is whether
         redundant rows are checked.
         """
-        half, stages = len(numbers)//2, [] if self.has_loops else None
+        half, stages = len(numbers)//2, []
         graph = solved_graph(self.equations, rows, (
             numbers[:half], numbers[half:]) if numbers else None, agree, work,
             stages)
-        return graph and self.native(graph, 'out', 'checks', names,
-                                     stages or ())
+        return graph and self.native(graph, 'out', 'checks', names, stages)
 
     def native_output(self, graph, checks=None, more=(), stages=()):
         """The output ``out`` of a graph in machine code, None without it.

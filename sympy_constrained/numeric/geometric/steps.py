@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +64,7 @@ class Steps:
         self.p = np.array(compiled.parameters(), dtype=float)
         self.history = np.zeros((len(self.parts), 3, len(self.x)))
         self.age, self.is_compiled = 0, True
-        if compiled.backend != 'numpy' and find_spec('numba'):
+        if compiled.backend != 'numpy':
             with suppress(ConstrainedDynamicsError):    # functions of users
                 self.use_machine_code(('scheme code', name, stages))
                 return

@@ -9,9 +9,9 @@ from warnings import warn
 
 import numpy as np
 
-from ...errors import ConstrainedDynamicsError
+from ...errors import ConstrainedDynamicsError, InconsistentConstraintsError
 from ..outcome import Reason
-from .ends import Stop
+from .ends import TROUBLE, Stop, cause_of
 
 __all__ = ['BlockRun', 'Integration']
 
@@ -102,6 +102,23 @@ class Integration:
         except UserWarning as warning:      # where warnings are errors
             self.raised = warning
         return message
+
+    @contextmanager
+    def stopping(self):
+        """Turn exceptions of the equations into the end of the run."""
+        try:
+            yield
+        except TROUBLE as trouble:
+            raise self.stopped_by(trouble) from trouble
+        except InconsistentConstraintsError as error:
+            raise self.stopped(Reason.CONTRADICTION, str(error)) from error
+        except ConstrainedDynamicsError as error:       # no rank, no motion
+            raise self.stopped(Reason.SINGULAR, str(error)) from error
+
+    def stopped_by(self, trouble):
+        """The end where equations have no rates, or steps vanish."""
+        return self.stopped(*cause_of(
+            trouble, self.compiled.equations.when_singular))
 
     def stopped(self, reason, text):
         return Stop(reason, f"Integration stopped at t = {self.t:.6g}: "

@@ -5,12 +5,12 @@ and one long file.
 """
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 import numpy as np
 from scipy.integrate import BDF, OdeSolver, Radau
 
-from ...errors import ConstrainedDynamicsError, InconsistentConstraintsError
+from ...errors import ConstrainedDynamicsError
 from ..linear.rank_changes import CarriedRank
 from ..manifold.correction import Projector
 from ..manifold.projection import distances, size_of
@@ -19,11 +19,11 @@ from ..outcome import Reason
 from ..trajectory import Trajectory
 from .blocks import Blocks
 from .dense_output import DenseOutput, Piece
-from .ends import COMPILING, SLOW, Pace, Stop, cause_of
+from .ends import COMPILING, SLOW, Pace, Stop
 from .events import Events
 from .kinks import Kinks
 from .passage import Approach, PassageFinder
-from .rates import TROUBLE, Rates
+from .rates import Rates
 from .records import Records
 from .rodas import Rodas5P
 from .runs import Integration
@@ -409,23 +409,9 @@ class Run(Integration):
 
     # -- ends ------------------------------------------------------------
 
-    @contextmanager
-    def stopping(self):
-        """Turn exceptions of the equations into the end of the run."""
-        try:
-            yield
-        except TROUBLE as trouble:
-            self.rates.trouble = trouble
-            raise self.failure() from trouble
-        except InconsistentConstraintsError as error:
-            raise self.stopped(Reason.CONTRADICTION, str(error)) from error
-        except ConstrainedDynamicsError as error:       # no rank, no motion
-            raise self.stopped(Reason.SINGULAR, str(error)) from error
-
     def failure(self):
         """The reason why the integrator gave up."""
-        return self.stopped(*cause_of(
-            self.rates.trouble, self.compiled.equations.when_singular))
+        return self.stopped_by(self.rates.trouble)
 
     # -- outputs ---------------------------------------------------------
 

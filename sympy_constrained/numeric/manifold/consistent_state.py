@@ -16,6 +16,8 @@ from .projection import distances, project, project_many, size_of
 __all__ = ['consistent_state', 'consistent_states', 'check_consistent',
            'negative_mass', 'violations']
 
+# Errors where there is no consistent state.
+NO_STATE = ConstraintError, ArithmeticError, np.linalg.LinAlgError
 # The largest number of states that are proposed for a correction.
 PROPOSALS = 4
 
@@ -112,12 +114,12 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
 def consistent_states(compiled, guesses, t, p):
     """:func:`consistent_state` near rows of ``guesses``, nan without one."""
     x, far = guesses, np.full(len(guesses), np.inf)
-    with suppress(ArithmeticError, np.linalg.LinAlgError):
+    with suppress(*NO_STATE):
         x, far = project_many(compiled, t, guesses, p)
     x = x.copy()
     for k in np.flatnonzero(far > TOLERANCE):
         x[k] = np.nan
-        with suppress(Exception):       # `simulate` will raise it
+        with suppress(*NO_STATE):       # `simulate` will raise it
             x[k] = consistent_state(compiled, guesses[k], t=t, p=p[k])
     return x
 
