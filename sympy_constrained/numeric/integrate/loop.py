@@ -414,6 +414,55 @@ def factored(A):
 
 
 @plain
+def eliminated(B):
+    """Turn the rows ``(A, C)`` into ``(1, A**-1*C)``; whether that exists."""
+    n, width = B.shape
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(B[i, k]) > abs(B[pivot, k]):
+                pivot = i
+        if not abs(B[pivot, k]) > 0:
+            return False
+        for j in range(width - 1, k - 1, -1):
+            B[k, j], B[pivot, j] = B[pivot, j], B[k, j]
+        for j in range(width - 1, k - 1, -1):
+            B[k, j] /= B[k, k]
+        for i in range(n):
+            factor = B[i, k]
+            if i != k and factor != 0:
+                for j in range(k + 1, width):
+                    B[i, j] -= factor*B[k, j]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def solve_each(matrices, rights):
+    """Solutions and reciprocal conditions, 0 where a matrix is singular."""
+    n = rights.shape[1]
+    z, conditions = np.zeros_like(rights), np.zeros(len(rights))
+    B = np.empty((n, 2*n + 1))
+    for k in range(len(rights)):
+        A = matrices[k]
+        for i in range(n):
+            for j in range(n):
+                B[i, j], B[i, n + j] = A[i, j], i == j
+            B[i, 2*n] = rights[k, i]
+        if not eliminated(B):
+            continue
+        sizes = 0., 0.
+        for j in range(n):
+            one = two = 0.
+            for i in range(n):
+                one += abs(A[i, j])
+                two += abs(B[i, n + j])
+            sizes = max(sizes[0], one), max(sizes[1], two)
+            z[k, j] = B[j, 2*n]
+        conditions[k] = 1/(sizes[0]*sizes[1])
+    return z, conditions
+
+
+@plain
 def solve_factored(A, rows, right, x):
     """Solve for one right side by the factors of :func:`factored`."""
     n = len(rows)
@@ -427,31 +476,6 @@ def solve_factored(A, rows, right, x):
         for j in range(i + 1, n):
             value -= A[i, j]*x[j]
         x[i] = value/A[i, i]
-
-
-@njit(cache=True, nogil=True)
-def solve_each(matrices, rights):
-    """Solutions and reciprocal conditions, 0 where a matrix is singular."""
-    n = rights.shape[1]
-    z, conditions = np.zeros_like(rights), np.zeros(len(rights))
-    A, unit, column = np.empty((n, n)), np.zeros(n), np.empty(n)
-    for k in range(len(rights)):
-        A[:] = matrices[k]
-        rows = factored(A)
-        if not len(rows):
-            continue
-        solve_factored(A, rows, rights[k], z[k])
-        sizes = 0., 0.
-        for j in range(n):
-            unit[j] = 1.
-            solve_factored(A, rows, unit, column)
-            unit[j] = one = two = 0.
-            for i in range(n):
-                one += abs(matrices[k, i, j])
-                two += abs(column[i])
-            sizes = max(sizes[0], one), max(sizes[1], two)
-        conditions[k] = 1/(sizes[0]*sizes[1])
-    return z, conditions
 
 
 @njit(nogil=True)
