@@ -233,11 +233,6 @@ class CompiledEquations(Evaluator):
         return {item: function for item, function in
                 self.inputs.called.items() if isinstance(function, Table)}
 
-    def check_times(self, *times):
-        """Raise if a table does not cover these times."""
-        for item, table in self.tables.items():
-            table.check(times, item)
-
     # -- functions -------------------------------------------------------
 
     def inertia(self, t, x, p=None):

@@ -3,18 +3,9 @@ r"""Matrices of the linearized motion on the constraints, at one state.
 Explanation
 ===========
 
-With the multipliers :math:`\lambda` among :math:`z` the equations and their
-derivative are
-
-.. math::
-
-   \dot x_1 = f, \quad W z = r, \qquad
-   W\,\delta z = \delta r - (\delta W) z, \quad
-   z = \begin{bmatrix}\dot x_2\\ \lambda\end{bmatrix}
-
-where :math:`\delta` differentiates by the states and the inputs :math:`w`.
-These derivatives are computed on the graph, so they are exact. States move on
-the constraints: with the derivatives :math:`K` of all residuals,
+The rates of the states :math:`x` have exact derivatives by states and inputs
+:math:`w` (:mod:`~sympy_constrained.numeric.derivatives`). States move on the
+constraints: with the derivatives :math:`K` of all residuals,
 
 .. math::
 
@@ -23,7 +14,7 @@ the constraints: with the derivatives :math:`K` of all residuals,
 
 for the independent states :math:`x_i`, as many as there are degrees of
 freedom at the level of the coordinates and of the speeds. On the constraints
-redundant rows agree, and :math:`\delta\dot x_2` is unique. The derivatives of
+redundant rows agree, and :math:`\delta\dot x` is unique. The derivatives of
 :math:`\dot x_i` are :math:`A` and :math:`B`; neither multipliers nor
 dependent states remain, and no rate of :math:`T` is needed.
 

@@ -85,7 +85,6 @@ class Lowering:
         self.solved = {}                # symbol -> position
 
     def solve(self, stage, operands):
-        """The solution of a stage."""
         profile = stage.profile
         place = self.op('solve', profile, *operands)
         self.solved |= {

@@ -138,10 +138,8 @@ class Mechanics:
         rates = [as_column(g, [rate(x) for x, in matrix.rows])
                  for matrix in (momenta, self.G.T @ p)]
         loads = Q + rates[0] - rates[1] + self.G.T @ self.by(S, self.q).T
-        return self.moved(loads, self.with_momenta(self.canonical(momenta)))
-
-    def with_momenta(self, p):
-        return dict(zip(self.p, (x for x, in p.rows)))
+        return self.moved(loads, dict(zip(
+            self.p, (x for x, in self.canonical(momenta).rows))))
 
     def depends(self, name, *groups):
         """Whether a function depends on any of these inputs."""

@@ -68,7 +68,8 @@ class Steps:
             with suppress(ConstrainedDynamicsError):    # functions of users
                 self.use_machine_code(('scheme code', name, stages))
                 return
-        self.use_python(('scheme in Python', name, stages))
+        self.loop = Interpreted(self, self.made(
+            ('scheme in Python', name, stages), Generated))
 
     def outputs(self):
         """Graphs and names of outputs, in the order of the code."""
@@ -87,7 +88,6 @@ class Steps:
             for graph, names in self.outputs()])
 
     def use_machine_code(self, key):
-        """Compile."""
         from ..integrate.loop import Code, packed
         from .kernel import advance
         codes = [Code(native.function)
@@ -104,11 +104,6 @@ class Steps:
         self.loop = loop
         self.is_compiled = bool(advance.signatures) or any(
             Path(advance.stats.cache_path).glob('kernel.advance-*.nbi'))
-
-    def use_python(self, key):
-        """Interpret."""
-        codes = self.made(key, Generated)
-        self.loop = Interpreted(self, codes)
 
     def advance(self, origin, h, begin, count):
         """Make steps from ``x``: their ends, fewer if one fails, and the

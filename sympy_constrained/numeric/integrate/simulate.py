@@ -225,7 +225,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
             initial, tolerance, units=units, max_steps=max_steps, **options)
         return _checked_end(run.integrate(Progress(*span, progress)),
                             run.t, run.raised, throw)
-    compiled.check_times(*span)
+    for item, table in compiled.tables.items():
+        table.check(span, item)
     events = event_functions(events, compiled)
     for text in (compiled.equations.warning,
                  negative_mass(compiled, span[0], x)):
