@@ -147,13 +147,13 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
     """
     compiled = compile_equations(model, constants, inputs)
     x, p = compiled.names.vector(at, 'at'), compiled.parameters(p)
-    found = distances(compiled, t, x, p)
-    if not found.is_within(TYPED):
-        rows, text = violations(compiled, found, TYPED)
+    correction = distances(compiled, t, x, p)
+    if not correction.is_within(TYPED):
+        rows, text = violations(compiled, correction, TYPED)
         raise ConstraintError(
             f"The state `at` violates {text}, so no motion is near it. "
             "`consistent_state` finds one that satisfies the constraints.",
-            rows=rows, residuals=found.residuals)
+            rows=rows, residuals=correction.residuals)
     if dependent is None:
         dependent = {*getattr(model, '_qdep', ()), *getattr(
             model, '_udep', ())} & {*compiled.states}

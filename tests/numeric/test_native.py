@@ -768,7 +768,7 @@ def test_without_a_recent_llvmlite(monkeypatch, pendulum, case):
         monkeypatch.setitem(sys.modules, 'llvmlite.binding', None)
     assert not has_llvm()
     with pytest.raises(MissingIngredientError, match='needs the package '
-                       'llvmlite 0.45 or newer .*the extra `fast`'):
+                       'llvmlite 0.45 or newer, .*the extra `fast`'):
         compile_equations(pendulum.method, pendulum.constants, backend='llvm')
     compiled = compile_equations(pendulum.method, pendulum.constants)
     assert compiled.backend == 'numpy'

@@ -93,8 +93,6 @@ def output_times(t_eval, span):
         return None
     low, high = min(span), max(span)
     try:
-        if isinstance(t_eval, (str, Mapping)):
-            raise TypeError
         times = number(t_eval) if np.ndim(t_eval) == 0 else array(
             t_eval, 't_eval')
         if not np.isfinite(times).all():

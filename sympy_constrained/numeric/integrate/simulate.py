@@ -267,17 +267,17 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         run.records.fault(trajectory, rtol, atol))
     if fault:
         warn(fault, stacklevel=2)
-    if adjoint:
-        trajectory = replace(trajectory, tape=run.tape)
+    more = {'tape': run.tape} if adjoint else {}
     if reactions:
-        trajectory = replace(trajectory, reactions=reactions.function(
-            compiled)(trajectory.t, trajectory.x))
+        more['reactions'] = reactions.function(compiled)(
+            trajectory.t, trajectory.x)
     if gains:
-        trajectory = replace(
-            trajectory, statistics={**trajectory.statistics, 'gains': gains},
-            constants={name: value for name, value in
-                       trajectory.constants.items() if name not in GAINS})
-    return _checked_end(trajectory, run.t, run.raised, throw)
+        more['statistics'] = {**trajectory.statistics, 'gains': gains}
+        more['constants'] = {
+            name: value for name, value in trajectory.constants.items()
+            if name not in GAINS}
+    return _checked_end(
+        replace(trajectory, **more), run.t, run.raised, throw)
 
 
 def _checked_end(trajectory, t, raised, throw):

@@ -337,13 +337,13 @@ class Run(Integration):
 
     def is_singular_ahead(self, t_old, t, x, path):
         """Whether the constraints lose rank in the step to ``t``, or soon."""
-        found = self.passages and self.passages.find(t, x, path)
-        if not found or not self.is_inside(found.edge):
+        approach = self.passages and self.passages.find(t, x, path)
+        if not approach or not self.is_inside(approach.edge):
             return False
-        if self.ahead is not None and abs(found.singular - t_old) > abs(
+        if self.ahead is not None and abs(approach.singular - t_old) > abs(
                 self.ahead.edge - t_old):
             return False                # not before the one that is known
-        self.ahead = found
+        self.ahead = approach
         return True
 
     def is_inside(self, t):

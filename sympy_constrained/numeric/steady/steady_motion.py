@@ -117,10 +117,10 @@ class SteadyMotion:
         number of its zero singular values, and its right singular vectors.
         """
         compiled = self.compiled
-        found = linearize(compiled, self.x)
+        linear = linearize(compiled, self.x)
         cyclic = {compiled.states[k] for k in self.conditions.cyclic}
-        rest = [i for i, x in enumerate(found.states) if x not in cyclic]
-        A = found.A[np.ix_(rest, rest)]
+        rest = [i for i, x in enumerate(linear.states) if x not in cyclic]
+        A = linear.A[np.ix_(rest, rest)]
         _, sigma, vh = np.linalg.svd(A)
         return A, int(np.sum(sigma <= NULL*sigma.max(initial=0.))), vh
 

@@ -48,17 +48,17 @@ class Job:
 
         The last one is that of a run which is interrupted.
         """
-        found, is_worth_it = {}, True
+        together, is_worth_it = {}, True
         for k, task in enumerate(tasks):
             if k % TOGETHER == 0 and is_worth_it:
                 some = tasks[k:k + TOGETHER]
                 try:
-                    found = self._together(some)
+                    together = self._together(some)
                 except KeyboardInterrupt:
                     yield task.index, INTERRUPTED
                     break
-                is_worth_it = 2*len(found) > len(some)
-            fields = self._outcome(task, found.pop(task.index, None))
+                is_worth_it = 2*len(together) > len(some)
+            fields = self._outcome(task, together.pop(task.index, None))
             yield task.index, fields
             if fields['reason'] == Reason.INTERRUPTED.name:
                 break
