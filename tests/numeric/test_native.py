@@ -25,9 +25,8 @@ from sympy_constrained import LinearMappingMethod, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     MissingIngredientError, UnsupportedFeatureError)
 from sympy_constrained.graph import Graph, GraphBuilder, read
-from sympy_constrained.models import MODELS, model
-from sympy_constrained.numeric import (
-    compile_equations, consistent_state, simulate)
+from sympy_constrained.models import MODELS
+from sympy_constrained.numeric import compile_equations, simulate
 from sympy_constrained.numeric.codegen.python_code import Generated
 from sympy_constrained.numeric.codegen.native import (
     Native, chosen, compiled_outputs, has_llvm)
@@ -692,10 +691,7 @@ def test_inputs_of_native_functions():
 @needs_llvm
 def test_all_rows_may_be_redundant():
     """Unit quaternions whose kinematics keep their norm anyway."""
-    top = model('heavy_top_quaternion')
-    compiled = compile_equations(
-        top.form(UdwadiaKalabaMethod), top.parameters, backend='llvm')
-    x = consistent_state(compiled, top.start, fixed=top.fixed)
+    compiled, x = ready('heavy_top_quaternion', 'llvm')
     solver = compiled.linear_solver(0., x)
     quick = compiled.quick_rates(solver)
     close(quick(0., x), compiled.with_values({}).rhs(0., x, solver=solver))
