@@ -16,6 +16,7 @@ from ..manifold.correction import Projector
 from ..manifold.projection import distances, size_of
 from ..names import array
 from ..outcome import Reason
+from ..tolerances import JUMP, LEAST_MOVE, NEAR
 from ..trajectory import Trajectory
 from .blocks import Blocks
 from .dense_output import DenseOutput, Piece
@@ -34,10 +35,6 @@ __all__ = ['Run']
 
 # A projection fails if a larger relative distance remains.
 OFF = 1e-8
-# A projection moves a state about as far as it is from the constraints. If
-# it moves a state nearer than NEAR by more than this multiple, the state is
-# close to a singular configuration and remains as the integrator left it.
-JUMP, NEAR, ROUNDING = 1e5, 1e-6, 1e-15
 
 
 class Run(Integration):
@@ -317,7 +314,7 @@ class Run(Integration):
         x = y[:self.size]
         correction, before = self.projector(t, x, self.rank.solver)
         moved = np.abs(correction.x - x).max()/size_of(x)
-        if moved > JUMP*max(before, ROUNDING) and before < NEAR:
+        if moved > JUMP*max(before, LEAST_MOVE) and before < NEAR:
             self.unprojected += 1
             return y, before
         if not correction.is_within(OFF):
