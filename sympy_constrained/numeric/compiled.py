@@ -78,9 +78,9 @@ def compile_equations(model, constants=None, inputs=None, backend='auto',
         time ``t`` comes last); or a table, as a pair of sequences ``(times,
         values)`` or a :class:`.Table`.
     backend : {'auto', 'numpy', 'llvm'}
-        Without machine code, or with that of llvmlite (extra ``fast``).
-        ``'auto'`` is LLVM where it is installed. NumPy evaluates functions
-        that cannot be compiled, such as Python functions.
+        Without machine code, or with that of llvmlite (extra ``fast``, with
+        numba). ``'auto'`` is LLVM where it is installed. NumPy evaluates
+        functions that cannot be compiled, such as Python functions.
     recursion : bool or 'auto'
         Whether the bodies are taken one by one along the tree of the joints,
         which is the way for many bodies; ``model`` then is a method, a
