@@ -96,6 +96,8 @@ def examined(found, how, sympy, every):
         kind, void = 'motion', vanishing(found)
         try:
             wanted, _ = solution(state)
+            if how.rough and not any(abs(a) > EXACT for a in wanted):
+                return Finding('no state: residues are all there is')
         except Inconsistent:
             kind = 'inconsistent'
         except Undetermined:
