@@ -382,7 +382,7 @@ class CompiledEquations(Evaluator):
         Derivative
             Of ``(t, x, p=None)``, with values of shape (m, k). Off the
             constraint set they depend on how the constraints are written; see
-            :mod:`~sympy_constrained.numeric.derivatives`.
+            :doc:`/theory/numbers`.
 
         Raises
         ======

@@ -1,28 +1,6 @@
-r"""Matrices of the linearized motion on the constraints, at one state.
+"""Matrices of the linearized motion on the constraints, at one state.
 
-Explanation
-===========
-
-The rates of the states :math:`x` have exact derivatives by states and inputs
-:math:`w` (:mod:`~sympy_constrained.numeric.derivatives`). States move on the
-constraints: with the derivatives :math:`K` of all residuals,
-
-.. math::
-
-   K_x\,\delta x + K_w\,\delta w = 0 \quad\Rightarrow\quad
-   \delta x = T\,\delta x_i + T_w\,\delta w,
-
-for the independent states :math:`x_i`, as many as there are degrees of
-freedom at the level of the coordinates and of the speeds. On the constraints
-redundant rows agree, and :math:`\delta\dot x` is unique. The derivatives of
-:math:`\dot x_i` are :math:`A` and :math:`B`; neither multipliers nor
-dependent states remain, and no rate of :math:`T` is needed.
-
-Along a motion :math:`x(t)` the neighbouring motions obey
-:math:`\delta\dot x_i = A\,\delta x_i + B\,\delta w` with matrices that depend
-on time. At an equilibrium and in steady motion (coordinates that do change do
-not occur in them) they are constant, and the eigenvalues of :math:`A` decide
-the stability.
+Multipliers and dependent states are eliminated (:doc:`/theory/numbers`).
 """
 from __future__ import annotations
 

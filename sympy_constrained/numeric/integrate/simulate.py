@@ -53,8 +53,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     become small, not zero. Baumgarte's terms in the constraint rows let
     residuals decay like an oscillator with the damping ``alpha`` and the
     frequency ``beta``; the terms of Braun and Goldfarb in the rates remove
-    residuals within a step
-    (:mod:`~sympy_constrained.numeric.manifold.stabilization`).
+    residuals within a step (:doc:`/theory/numbers`).
 
     The method ``'IDA'`` solves the equations together with the constraints
     (:func:`.dae_form`); with ``'projection'`` outputs are projected.
@@ -167,9 +166,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         Make steps of a fixed length that keep the constraints, and energy or
         the symplectic form, without projection: ``'rattle'``,
         ``'lagrange-dalembert'``, ``'gni'``, ``'discrete-gradient'`` or
-        ``'vakonomic'``, see
-        :mod:`~sympy_constrained.numeric.geometric.schemes`. ``method``,
-        tolerances and events have no meaning then.
+        ``'vakonomic'``, see :doc:`/theory/fixed_steps`. ``method``, tolerances
+        and events have no meaning then.
     step : float, optional
         Its length, shortened so that the time is a whole number of steps.
         Outputs between steps are ends of shorter steps.

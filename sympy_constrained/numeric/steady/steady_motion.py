@@ -208,7 +208,7 @@ def steady_motions(model, near, *, fixed=(), cyclic=None, fill=None,
     nothing depends: a wheel that rolls in a circle, a top that precesses, a
     bicycle in a turn. Such motions come in families. The one nearest to the
     guess is returned; hold some states to select another
-    (:mod:`~sympy_constrained.numeric.steady.conditions`).
+    (:doc:`/theory/numbers`).
 
     Examples
     ========
