@@ -150,7 +150,7 @@ class CompiledEquations(Evaluator):
     raised.
 
     Accelerations need the rank of the equations, which must be decided on the
-    constraint set (:mod:`~sympy_constrained.numeric.linear.solver` says why).
+    constraint set (:doc:`/theory/numbers` says why).
     It is decided at the consistent state near the first ``x`` for each ``p``,
     and then kept. To decide yourself, pass a :meth:`linear_solver` as
     ``solver``; then :meth:`rhs` and :meth:`accelerations` do not check whether

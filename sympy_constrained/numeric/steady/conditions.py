@@ -137,11 +137,8 @@ class Conditions:
     def nearest(self, point, columns):
         """The point of least squares, with the best multipliers each time.
 
-        The derivatives of these are left out as by Kaufman [1]_.
-
-        .. [1] L. Kaufman, "A variable projection method for solving separable
-           nonlinear least squares problems," BIT 15 (1975) 49-57.
-
+        The derivatives of these are left out as by L. Kaufman, BIT 15 (1975)
+        49-57.
         """
         states = columns[columns < self.count]
         lam = slice(self.count, self.size)

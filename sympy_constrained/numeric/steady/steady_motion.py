@@ -165,14 +165,9 @@ class SteadyMotion:
         """``'stable'``, ``'unstable'`` or ``'marginal'``.
 
         Stable: neighbours approach a member of the family (Lyapunov;
-        Lyapunov and Malkin for families [1]_). Marginal: eigenvalues on the
-        imaginary axis and none to the right, so that the linear motion decides
-        nothing about the nonlinear one.
-
-        .. [1] D. V. Zenkov, A. M. Bloch and J. E. Marsden, "The energy-
-           momentum method for the stability of nonholonomic systems,"
-           Dynamics and Stability of Systems 13 (1998) 123-165.
-
+        Lyapunov and Malkin for families, see Zenkov, Bloch and Marsden 1998).
+        Marginal: eigenvalues on the imaginary axis and none to the right, so
+        that the linear motion decides nothing about the nonlinear one.
         """
         growth = self.growth
         return ('unstable' if growth > 0 else 'stable' if growth < 0
