@@ -763,8 +763,8 @@ def test_without_a_recent_llvmlite(monkeypatch, pendulum, case):
     else:
         monkeypatch.setitem(sys.modules, 'llvmlite.binding', None)
     assert not has_llvm()
-    with pytest.raises(MissingIngredientError, match='needs the package '
-                       'llvmlite 0.45 or newer, .*the extra `fast`'):
+    with pytest.raises(MissingIngredientError, match='needs numba with '
+                       'llvmlite 0.45 or newer .*the extra `fast`'):
         compile_equations(pendulum.method, pendulum.constants, backend='llvm')
     compiled = compile_equations(pendulum.method, pendulum.constants)
     assert compiled.backend == 'numpy'

@@ -57,9 +57,9 @@ def chosen(backend):
             "'numpy', 'llvm'.")
     if backend == 'llvm' and not has_llvm():
         raise MissingIngredientError(
-            "backend='llvm' needs the package llvmlite 0.45 or newer, and "
-            "numba (the extra `fast`), which were not found. Install them, "
-            "or use backend='auto' for the best that is installed.")
+            "backend='llvm' needs numba with llvmlite 0.45 or newer (the "
+            "extra `fast`), which was not found. Install it, or use "
+            "backend='auto' for the best that is installed.")
     return backend
 
 
