@@ -248,7 +248,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
             compiled, span, x, times, events, on_set=kind == 'projection',
             moves=solver is not IDA, dense=dense, units=units,
             max_steps=max_steps,
-            feedback=Feedback(compiled) if kind == 'feedback' else None)
+            feedback=(
+                Feedback(compiled) if kind == 'braun-goldfarb' else None))
         if adjoint:
             run.tape = Tape.of(run, solver)
     except ConstrainedDynamicsError:    # of the start, or the equations

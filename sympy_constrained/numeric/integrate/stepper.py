@@ -16,13 +16,13 @@ from ..manifold.correction import Projector
 from ..manifold.projection import distances, size_of
 from ..names import array
 from ..outcome import Reason
+from ..table import Kinks
 from ..tolerances import JUMP, LEAST_MOVE, NEAR
 from ..trajectory import Trajectory
 from .blocks import Blocks
 from .dense_output import DenseOutput, Piece
 from .ends import COMPILING, SLOW, Pace, Stop
 from .events import Events
-from .kinks import Kinks
 from .passage import Approach, PassageFinder
 from .rates import Rates
 from .records import Records

@@ -174,7 +174,8 @@ def integrator_of(compiled, solver, work, tolerance):
         with_given(graph, ('out',), compiled.inputs.given), ('out',), slots(
             arguments_of(equations.t, equations.states, equations.constants,
                          ())))
-    rough = ROUGH.intersection(map(name_of, code.operations))
+    rough = ROUGH.intersection(     # names, or of functions that are called
+        operation[operation[0] == 'call'] for operation in code.operations)
     if rough:
         raise UnsupportedFeatureError(
             "method='taylor' needs rates with a Taylor series, and these "
@@ -186,11 +187,6 @@ def integrator_of(compiled, solver, work, tolerance):
         heyoka_system(h, code, [f'x{i}' for i in range(n)],
                       len(equations.constants)), np.zeros(n), tol=tolerance,
         compact_mode=len(code.operations)*order**2 > LARGE)
-
-
-def name_of(operation):
-    """The name of an operation, or of the function that it calls."""
-    return operation[operation[0] == 'call']
 
 
 def least_step(t):
