@@ -99,7 +99,7 @@ MODELS = (
          "`backend` 'fortran'", 'is not known',
          "choose one of 'auto', 'numpy', 'llvm'"),
     Case('a backend in LLVM without llvmlite', lambda: without_llvm(),
-         MissingIngredientError, "backend='llvm' needs the package llvmlite",
+         MissingIngredientError, "backend='llvm' needs numba with llvmlite",
          '0.45 or newer (the extra `fast`), which was not found',
          "Install it, or use backend='auto' for the best"),
     Case('machine code of the backend of NumPy',

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
 
 from ...errors import ConstraintError, InconsistentConstraintsError
-from ..integrate.block_run import LONGEST, BlockRun
+from ..integrate.runs import LONGEST, BlockRun
 from ..integrate.blocks import is_compiled
 from ..integrate.ends import COMPILING, SLOW, Pace, cause_of
 from ..integrate.rates import TROUBLE
