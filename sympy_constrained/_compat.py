@@ -18,11 +18,6 @@ try:                                    # the development version
 except AttributeError:                  # 1.13, 1.14
     MethodBase = _method._Methods
 
-__all__ = ['MethodBase', 'Linearizer', 'time_symbol', 'orientations',
-           'angular_velocities', 'angular_acceleration', 'positions',
-           'velocity', 'acceleration', 'kane_parts', 'lagrange_parts',
-           'MatrixToForm']
-
 
 def time_symbol():
     """The current symbol of time of ``dynamicsymbols``."""

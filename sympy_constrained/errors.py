@@ -7,14 +7,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-__all__ = [
-    'ConstrainedDynamicsError', 'ConstraintError',
-    'InconsistentConstraintsError', 'RedundantConstraintsError',
-    'KinematicsError', 'MissingIngredientError', 'UnsupportedFeatureError',
-    'SimulationError', 'SingularEquationsError', 'NotFiniteError',
-    'located', 'raise_problems',
-]
-
 
 class ConstrainedDynamicsError(Exception):
     """Base of all errors; keyword arguments become attributes.

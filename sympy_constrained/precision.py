@@ -9,7 +9,6 @@ from threading import RLock
 
 from mpmath import mp
 
-__all__ = ['precise', 'DIGITS']
 
 DIGITS = 30
 _LOCK = RLock()

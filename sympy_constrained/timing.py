@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from math import inf
 from statistics import median
 
-__all__ = ['per_call', 'processor_time', 'time_limit']
-
 
 def processor_time():
     """Seconds used by this process and by children it has waited for."""

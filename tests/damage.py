@@ -1,7 +1,6 @@
 """Damaged copies of a file, the same for the same seed."""
 import random
 
-__all__ = ['KINDS', 'damaged']
 
 # Bytes of the final record of an archive.
 FINAL = 22

@@ -20,7 +20,6 @@ from .reference import Reference, function_of
 from .result import AGREE, Comparison, Formulation, Verdict
 from .sympy_methods import sympy_recipes
 
-__all__ = ['compare', 'random_states']
 
 SAMPLES = 8                     # states to compare at
 MOVED = 1e-6                    # least reported displacement of a start

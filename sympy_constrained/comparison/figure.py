@@ -9,7 +9,6 @@ import numpy as np
 from .result import AGREE, Verdict
 from .table import brief, notes_of
 
-__all__ = ['plot_comparison']
 
 # Zero has no logarithm and is drawn here.
 FLOOR = 1e-17

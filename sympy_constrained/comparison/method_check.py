@@ -15,7 +15,6 @@ from ..numeric import Reason, compile_equations, consistent_state, simulate
 from ..numeric.codegen.native import has_llvm
 from .comparing import random_states
 
-__all__ = ['MethodCheck', 'ModelCheck', 'check_method']
 
 STATES = 3
 TOLERANCE = 1e-7                # relative, of accelerations and forces

@@ -21,7 +21,6 @@ from ..methods.gibbs_appell.classical_forms import FORMS
 from ..numeric import CompiledEquations
 from ..numeric.names import label
 
-__all__ = ['Derived', 'NotTried', 'Recipe', 'own_options', 'recipes']
 
 FORM_NAMES = {'macmillan': 'MacMillan', 'nielsen-10': 'Nielsen (10)'}
 BUILT_IN = (UdwadiaKalabaMethod, RouthMethod, HamelEmbedding, VaccoMethod,

@@ -26,7 +26,6 @@ from ..numeric.inputs import Inputs
 from ..numeric.names import label
 from ..precision import precise
 
-__all__ = ['MappedState', 'Reference', 'function_of']
 
 DIGITS = 50
 # Relative gap of velocities that rounding explains.

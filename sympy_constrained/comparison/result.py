@@ -16,7 +16,6 @@ from ..numeric import CompiledEquations, Trajectory
 from ..numeric.names import label
 from .table import as_markdown, as_text, wrapped
 
-__all__ = ['AGREE', 'Comparison', 'Formulation', 'Verdict']
 
 # Largest relative difference that counts as agreement.
 AGREE = 1e-8

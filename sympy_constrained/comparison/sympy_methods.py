@@ -7,7 +7,6 @@ from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 from ..model.equations import EquationsOfMotion
 from .recipes import Derived, NotTried, Recipe, own_options
 
-__all__ = ['sympy_recipes']
 
 # An LU solution with a larger condition number is worthless.
 SINGULAR = 1e13

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import textwrap
 
-__all__ = ['as_markdown', 'as_text', 'brief', 'notes_of', 'wrapped']
 
 WIDTH = 99
 HEAD = ('formulation', 'CPU s', 'ops', 'size', 'call us', 'accel.',

@@ -6,9 +6,6 @@ from ..errors import ConstraintError, KinematicsError
 from ..model.geometry import breadth_first
 from .geometry import ContactGeometryBase
 
-__all__ = ['centre_velocity', 'check_attached', 'check_connected',
-           'check_pair']
-
 
 def check_attached(side, body, geometry):
     """Raise unless a geometry is fixed in a body with a frame."""

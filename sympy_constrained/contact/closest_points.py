@@ -15,7 +15,6 @@ from ..model.call_signatures import as_expressions
 from ..precision import precise
 from .geometry import at_random, determinant, numbers
 
-__all__ = ['ContactFinder', 'check_regular', 'row_spaces', 'RowSpaces']
 
 # Residuals that are zero; those at which rounding may stop Newton's method.
 SETTLED, ROUGHLY = mp.mpf('1e-24'), mp.mpf('1e-15')

@@ -6,8 +6,6 @@ from sympy.physics.vector import Vector
 from .geometry import ContactGeometryBase, positive, vector
 from .surfaces import Wheel, _axes
 
-__all__ = ['ParametricCurve', 'CircularRim', 'VertexPoint']
-
 
 class ParametricCurve(ContactGeometryBase):
     """An edge given by its position as a function of one parameter.

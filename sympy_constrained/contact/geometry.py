@@ -22,10 +22,6 @@ from ..model.call_signatures import (
     as_expression, as_expressions, as_list, check_frame)
 from ..precision import precise
 
-__all__ = ['ContactGeometryBase', 'at_random', 'derivative',
-           'determinant', 'dyadic', 'inner', 'numbers', 'perpendicular',
-           'positive', 'solve_small', 'unit', 'vanishes', 'vector']
-
 
 FIXED = "Give the ReferenceFrame in which the geometry is fixed."
 

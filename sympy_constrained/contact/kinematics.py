@@ -11,8 +11,6 @@ from ..errors import KinematicsError, UnsupportedFeatureError
 from .bodies import centre_velocity
 from .pairs import combined
 
-__all__ = ['ContactKinematics']
-
 
 class ContactKinematics:
     """Velocities at a contact, for a class with its bodies and its pair.

@@ -15,9 +15,6 @@ from ..errors import UnsupportedFeatureError
 from .geometry import inner, solve_small
 from .surfaces import PlaneSurface
 
-__all__ = ['Pair', 'SupportPair', 'DistancePair', 'ChartPair',
-           'eliminated_pair']
-
 
 class Pair(ABC):
     """The geometry of the child at the geometry of the parent.

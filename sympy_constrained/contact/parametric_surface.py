@@ -9,7 +9,6 @@ from ..errors import UnsupportedFeatureError
 from .geometry import (
     ContactGeometryBase, determinant, dyadic, inner, solve_small, unit, vector)
 
-__all__ = ['ParametricSurface', 'U']
 
 # The parameters of a chart, and a place, before they get their values.
 U = Dummy('u1'), Dummy('u2')

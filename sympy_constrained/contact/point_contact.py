@@ -17,7 +17,6 @@ from .kinematics import ContactKinematics
 from .pairs import ChartPair, eliminated_pair
 from .reactions import ContactReactions
 
-__all__ = ['PointContact']
 
 FORMULATIONS = ('auto', 'explicit', 'augmented', 'kinematic')
 MODES = ('sliding', 'rolling', 'no_pivoting')

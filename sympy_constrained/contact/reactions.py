@@ -10,8 +10,6 @@ from .. import _compat
 from ..errors import ConstraintError, UnsupportedFeatureError
 from ..graph import GraphBuilder, read
 
-__all__ = ['ContactEvent', 'ContactReactions']
-
 
 class ContactEvent(NamedTuple):
     """A function of ``(t, x)`` with the attributes of an event."""

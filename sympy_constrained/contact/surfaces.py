@@ -14,10 +14,6 @@ from .geometry import (
     FIXED, ContactGeometryBase, measure, perpendicular, positive, unit)
 from .parametric_surface import ParametricSurface, U
 
-__all__ = ['Wheel', 'PlaneSurface', 'SphereSurface', 'CylinderSurface',
-           'ConeSurface', 'TorusSurface', 'EllipsoidSurface',
-           'SurfaceOfRevolution']
-
 
 def _axes(frame, axis, name):
     """Unit axis (by default the first) and two unit vectors across it."""

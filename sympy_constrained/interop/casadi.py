@@ -2,9 +2,8 @@
 from __future__ import annotations
 
 from ..errors import UnsupportedFeatureError
-from .exported import SOLVED, Exported, functions_of, library
-
-__all__ = ['to_casadi']
+from ..numeric.codegen.walk import functions_of, library
+from .exported import SOLVED, Exported
 
 
 def to_casadi(model, name='rhs', t=0., x=None, *, constants=None,

@@ -15,13 +15,11 @@ from ..model.equations import EquationsOfMotion
 from ..numeric.codegen.instructions import program
 from ..numeric.codegen.native import arguments_of, slots, with_given
 from ..numeric.codegen.solution import blocks, select
-from ..numeric.codegen.walk import OPERATORS, functions_of, library, walk
+from ..numeric.codegen.walk import walk
 from ..numeric.compiled import (
     CompiledEquations, compile_equations, equations_of)
 from ..numeric.inputs import closed
 
-__all__ = ['OPERATORS', 'SOLVED', 'Exported', 'free_name', 'functions_of',
-           'library', 'loaded', 'names_in', 'renamed', 'walk', 'with_inputs']
 
 # Least eigenvalue of the mass matrix for LDL^T, with a diagonal of ones.
 DEFINITE = 1e-10

@@ -8,10 +8,9 @@ from ..numeric.codegen.heyoka_code import heyoka_system
 from ..numeric.codegen.instructions import program
 from ..numeric.codegen.native import arguments_of, slots, with_given
 from ..numeric.codegen.solution import solved_graph
+from ..numeric.codegen.walk import library
 from ..numeric.names import label
-from .exported import Exported, library
-
-__all__ = ['to_heyoka']
+from .exported import Exported
 
 
 def to_heyoka(model, t=0., x=None, *, constants=None, inputs=None):

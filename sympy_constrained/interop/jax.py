@@ -6,9 +6,8 @@ from importlib import import_module
 import numpy as np
 
 from ..errors import MissingIngredientError
-from .exported import SOLVED, Exported, functions_of, library
-
-__all__ = ['to_jax']
+from ..numeric.codegen.walk import functions_of, library
+from .exported import SOLVED, Exported
 
 
 def to_jax(model, name='rhs', t=0., x=None, *, constants=None, inputs=None):

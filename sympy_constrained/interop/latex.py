@@ -6,7 +6,6 @@ from sympy.physics.vector import vlatex
 
 from ..numeric.compiled import equations_of
 
-__all__ = ['to_latex']
 
 # Shared parts get names if the equations have more operations than this.
 SHORT = 60

@@ -11,7 +11,6 @@ from ..model.call_signatures import check_choice
 from ..numeric.codegen.solution import select
 from .exported import Exported, loaded, renamed
 
-__all__ = ['FirstOrder', 'to_opty']
 
 LEVELS = ('acceleration', 'velocity', 'position')
 

@@ -7,10 +7,9 @@ from ..errors import UnsupportedFeatureError
 from ..graph import Graph
 from ..model.call_signatures import check_choice, check_known
 from ..numeric.codegen.solution import SchurFactors, blocks, select
+from ..numeric.codegen.walk import library
 from ..numeric.names import label
-from .exported import Exported, free_name, library, loaded, names_in, renamed
-
-__all__ = ['to_pydy']
+from .exported import Exported, free_name, loaded, names_in, renamed
 
 
 def to_pydy(model, t=0., x=None, *, multipliers='impulses', constants=None,

@@ -20,7 +20,6 @@ from ..numeric.names import Names
 from .exported import with_inputs
 from .source_templates import HEADER, JULIA, OCTAVE, RUST, C
 
-__all__ = ['to_source']
 
 OUTPUTS = 'rates', 'W', 'r'
 # Type in Rust, suffix of functions in C, relative size of a zero pivot.

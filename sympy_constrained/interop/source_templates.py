@@ -1,6 +1,5 @@
 """Text around the equations in source code of other languages."""
 
-__all__ = ['HEADER', 'C', 'OCTAVE', 'JULIA', 'RUST']
 
 HEADER = """\
 #ifndef ${upper}_H

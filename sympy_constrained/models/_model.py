@@ -16,9 +16,6 @@ from sympy.physics.mechanics import (
 from ..model.call_signatures import arguments_of
 from ..model.units import units_of
 
-__all__ = ['Model', 'READY', 'bodies_model', 'check_count', 'friction',
-           'inertial', 'kane_model', 'kdes', 'lagrange_model', 'particle_at',
-           'ready', 'rigid_body', 'system_model']
 
 #: Name -> function that builds the model.
 READY: dict[str, Callable[..., Model]] = {}

@@ -28,7 +28,6 @@ from .names import array
 from .table import Table
 from .tolerances import REDUNDANT, ROUNDINGS
 
-__all__ = ['CompiledEquations', 'compile_equations']
 
 KEPT_SOLVERS = 64
 

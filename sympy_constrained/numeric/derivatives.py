@@ -17,8 +17,6 @@ from .codegen.solution import MOST, solved
 from .evaluation import times_of
 from .names import Names, array
 
-__all__ = ['Derivative', 'Plan']
-
 
 class Stage(NamedTuple):
     """A system with the matrix ``W``, or its transpose, and several columns.

@@ -20,8 +20,6 @@ from .codegen.native import (
 from .inputs import closed
 from .names import Names, array, by_label, read_only
 
-__all__ = ['Evaluator', 'finite_time', 'times_of']
-
 
 def finite_time(t):
     """Time or times as an array, checked also for equations without time."""

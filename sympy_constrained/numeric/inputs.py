@@ -15,7 +15,6 @@ from .codegen.native import with_given
 from .names import Names, call_fault, label, number, read_only, sentence
 from .table import Table
 
-__all__ = ['Inputs', 'closed']
 
 # The value of an input that has been reported as a problem.
 UNUSABLE = object()

@@ -16,8 +16,6 @@ from .manifold.correction import independent
 from .manifold.projection import distances
 from .tolerances import REST, TYPED
 
-__all__ = ['Linearization', 'linearize']
-
 
 @dataclass(frozen=True, eq=False)
 class Linearization:

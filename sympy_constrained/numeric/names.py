@@ -15,8 +15,6 @@ import numpy as np
 from sympy import Derivative
 from sympy.core.function import AppliedUndef
 
-__all__ = ['Names', 'array', 'by_label', 'call_fault', 'label', 'number',
-           'read_only', 'sentence']
 
 FLOAT = np.dtype(float)
 

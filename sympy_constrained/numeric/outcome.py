@@ -6,8 +6,6 @@ from enum import Enum
 
 import numpy as np
 
-__all__ = ['Reason', 'Event', 'RankChange']
-
 
 class Reason(Enum):
     """Why a simulation ended; the value is a sentence."""

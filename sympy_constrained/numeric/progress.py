@@ -4,7 +4,6 @@ from __future__ import annotations
 import sys
 from time import perf_counter
 
-__all__ = ['Progress']
 
 PATIENCE, INTERVAL, WIDTH = 1.0, 0.2, 30
 

@@ -17,7 +17,6 @@ from uuid import uuid4
 
 import numpy as np
 
-__all__ = ['as_path', 'frame', 'read_archive', 'write_archive', 'write_csv']
 
 FORMAT = 'sympy_constrained {} 3'
 ARRAY = '__array__'

@@ -11,7 +11,6 @@ from scipy.interpolate import CubicSpline, PchipInterpolator, PPoly
 from .names import label
 from .tolerances import OUTSIDE, RINGING
 
-__all__ = ['Kinks', 'Table']
 
 DEGREES = {'cubic': 3, 'monotone': 3, 'linear': 1, 'previous': 0}
 # Number of derivatives without impulses.

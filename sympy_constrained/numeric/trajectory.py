@@ -13,8 +13,6 @@ from .outcome import Event, RankChange, Reason
 from .storage import (
     as_path, frame, read_archive, write_archive, write_csv)
 
-__all__ = ['Trajectory']
-
 
 ARRAYS = ('t', 'x', 'rates', 'residuals', 'multipliers', 'constraint_forces',
           'rank', 'condition')

@@ -43,8 +43,6 @@ from ..numeric.codegen.instructions import program
 from ..numeric.codegen.native import arguments_of, slots, with_given
 from ..numeric.manifold.correction import independent
 
-__all__ = ['Node', 'Scheme', 'interval', 'radau']
-
 
 class Scheme(NamedTuple):
     """Nodes in (0, 1], integrals and double integrals of the interpolant."""

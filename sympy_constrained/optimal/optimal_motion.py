@@ -9,7 +9,8 @@ import numpy as np
 from sympy import Derivative, sympify
 
 from ..errors import UnsupportedFeatureError
-from ..interop.exported import Exported, library
+from ..interop.exported import Exported
+from ..numeric.codegen.walk import library
 from ..numeric.compiled import (
     CompiledEquations, compile_equations, equations_of)
 from ..numeric.integrate.records import Records
@@ -23,8 +24,6 @@ from ..numeric.table import Table
 from ..numeric.trajectory import Trajectory
 from .collocation import radau
 from .problem import INTERRUPTED, Problem
-
-__all__ = ['OptimalMotion', 'optimal_motion']
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from ..numeric.manifold.correction import independent
 from ..numeric.names import array, label, number
 from .collocation import Node, interval
 
-__all__ = ['Found', 'Problem']
 
 # Searches that end without a motion are repeated from guesses with a bend.
 ATTEMPTS, BEND = 5, 0.3

@@ -16,7 +16,6 @@ from ..scene.labels import in_unit, unit_of, with_units
 from ..scene.positions import finer
 from ..scene.scene_items import SceneItems
 
-__all__ = ['animate', 'plot_snapshots']
 
 # Motions shorter or longer than the first two (seconds) are animated at a
 # speed that takes about the last one.

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..scene.labels import COLORS, tex
 
-__all__ = ['plot_family']
 
 MARKERS = {'branch': 's', 'fold': '>', 'hopf': 'o', 'zero': 'D'}
 

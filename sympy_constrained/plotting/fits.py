@@ -6,7 +6,6 @@ import numpy as np
 
 from ..scene.labels import COLORS, in_unit, tex
 
-__all__ = ['plot_fit']
 
 LONGEST = 30            # texts of outputs that are written to axes
 

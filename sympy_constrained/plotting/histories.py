@@ -16,9 +16,6 @@ from .panels import (
     HEIGHT, WIDTH, axes_for, draw_lines, draw_path, in_panels, is_noise,
     legend_above, plot_path)
 
-__all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
-           'plot_power', 'plot_phase', 'plot_constraint_forces',
-           'plot_multipliers', 'plot_reactions', 'plot_motion']
 
 FLOOR = 1e-16           # smaller residuals are drawn here
 FORCES = {'m/s': 'N', 'rad/s': 'N m'}

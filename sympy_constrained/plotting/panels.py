@@ -6,8 +6,6 @@ import numpy as np
 
 from ..scene.labels import COLORS, in_unit, tex, unit_of, visible
 
-__all__ = ['axes_for', 'draw_lines', 'draw_path', 'in_panels', 'is_noise',
-           'legend_above', 'plot_path']
 
 WIDTH, HEIGHT = 6.5, 2.1    # of a page, and of a panel, in inches
 # Of more curves, three are in the legend and colours run along them.

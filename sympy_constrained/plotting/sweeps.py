@@ -14,7 +14,6 @@ from ..numeric.trajectory import Trajectory
 from .histories import known
 from ..scene.labels import COLORS, in_unit, tex, unit_of
 
-__all__ = ['plot_sweep']
 
 REDUCTIONS = {'final': lambda x: x[-1], 'max': np.max, 'min': np.min}
 OTHERS = ('energy', 'work', 'power', 'energy_error', 'condition', 'rank')

@@ -11,8 +11,6 @@ from sympy.printing.mathml import MathMLPresentationPrinter
 from ..model.kinetics import frames_of
 from ..numeric.names import label
 
-__all__ = ['comparison_table', 'constraint_table', 'equation_rows', 'math',
-           'model_tables', 'number', 'table']
 
 # Shared parts get names above this number of operations. Formulas are left
 # out above the second, and those without names above the third, of their size

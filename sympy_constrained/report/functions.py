@@ -15,7 +15,6 @@ from ..numeric.integrate.power import Work
 from ..numeric.names import label
 from ..numeric.table import Table
 
-__all__ = ['Functions', 'compiled_for_page']
 
 TABLEAU = {'A': [row[:i] for i, row in enumerate(DOP853.A)],
            **{name: getattr(DOP853, name) for name in ('B', 'C', 'E3', 'E5')}}

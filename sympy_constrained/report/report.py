@@ -27,7 +27,6 @@ from .formulas import (
 from .functions import Functions, compiled_for_page
 from .scene import Scene
 
-__all__ = ['Report', 'report']
 
 MOST_ROWS = 12          # that are classified, if they are for velocities
 ROUNDING = 1e-12        # of states, relative to the largest

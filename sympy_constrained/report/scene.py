@@ -30,7 +30,6 @@ from ..scene.parts import (
 from ..scene.positions import Positions, system_of
 from ..scene.wireframes import unknown
 
-__all__ = ['Scene']
 
 # Ranges of the parameters of surfaces: full turns, half turns, or the extent.
 MESHES = {PlaneSurface: 'plane', SphereSurface: 'ball',

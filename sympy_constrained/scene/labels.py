@@ -13,8 +13,6 @@ from ..model.units import units_of
 from ..numeric.names import label
 from ..numeric.trajectory import Trajectory
 
-__all__ = ['COLORS', 'check_trajectory', 'checked_view', 'in_unit',
-           'paths_of', 'rows_of', 'tex', 'unit_of', 'with_units', 'visible']
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; black is
 # for the ground, and yellow is too light for lines.

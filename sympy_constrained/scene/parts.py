@@ -9,9 +9,6 @@ from sympy.physics.vector import Point
 from .. import _compat
 from ..model.call_signatures import as_list
 
-__all__ = ['fixed_pairs', 'located_bodies', 'named_lines', 'named_places',
-           'seeds', 'sides_of']
-
 
 def located_bodies(find):
     """Bodies with positions and axes (or None), and why others are lost."""

@@ -23,7 +23,6 @@ from ..numeric.inputs import Inputs
 from ..numeric.names import Names, label, number
 from .wireframes import unknown
 
-__all__ = ['Positions', 'Quantity', 'finer', 'system_of']
 
 FINER = 4           # times for each one of a picture, to integrate a velocity
 

@@ -17,7 +17,6 @@ from .parts import (
 from .positions import Positions
 from .wireframes import wireframe
 
-__all__ = ['SceneItems']
 
 AXES = 'xyz'
 TRIAD = (COLORS[1], COLORS[2], COLORS[0])

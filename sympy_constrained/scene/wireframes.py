@@ -11,7 +11,6 @@ from ..contact import (
     SphereSurface, TorusSurface)
 from ..errors import MissingIngredientError
 
-__all__ = ['unknown', 'wireframe']
 
 AROUND = np.linspace(0, 2*pi, 49)
 HALF = np.linspace(0, pi, 25)

@@ -5,7 +5,6 @@ from math import isfinite, isnan
 
 from ...errors import UnsupportedFeatureError
 
-__all__ = ['scalar_text']
 
 SIGNS = {'add': '+', 'sub': '-', 'mul': '*', 'div': '/', 'and': '&&',
          'or': '||', 'lt': '<', 'le': '<=', 'gt': '>', 'ge': '>=', 'eq': '==',

@@ -3,8 +3,6 @@ from __future__ import annotations
 
 from .walk import functions_of, walk
 
-__all__ = ['functions', 'heyoka_system']
-
 
 def heyoka_system(h, code, names, pars):
     """Pairs of a variable and its rate, the first outputs of a program.

@@ -23,7 +23,6 @@ from ...graph.nodes import ADD, CONST, COS, INPUT, INV, MUL, ROOT, SIN
 from ...graph.reading import SLOTS
 from ...graph.writing import used_nodes
 
-__all__ = ['Program', 'program']
 
 # SymPy function -> function of the C library with as many arguments
 FUNCTIONS = {

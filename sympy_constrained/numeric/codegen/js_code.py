@@ -12,7 +12,6 @@ from ...errors import UnsupportedFeatureError
 from .c_code import TEXTS as C_TEXTS
 from .c_code import value
 
-__all__ = ['scalar_text']
 
 PART = 300              # operations
 TEXTS = {**C_TEXTS, 'sqrt': 'Math.sqrt({})', 'true': 'true',

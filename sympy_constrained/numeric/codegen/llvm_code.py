@@ -10,7 +10,6 @@ import llvmlite.binding as llvm
 from .profile import kernel
 from .sincos import LIMIT, combined, sine_and_cosine
 
-__all__ = ['compiled', 'LANES']
 
 # Text of an operation with its operands.
 INSTRUCTIONS = {

@@ -19,7 +19,6 @@ from ...graph import Graph, GraphBuilder, read
 from .instructions import program
 from .python_code import Generated
 
-__all__ = ['Native', 'NativeFunction', 'chosen', 'has_llvm']
 
 POINTER = ctypes.c_void_p
 # States of a batch that are worked on together, and most of their outputs,

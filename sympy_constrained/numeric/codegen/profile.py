@@ -7,8 +7,6 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-__all__ = ['Profile', 'kernel']
-
 
 class Profile:
     """Order and places of the entries of a matrix ``K`` with a pattern.

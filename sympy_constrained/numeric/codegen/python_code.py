@@ -21,7 +21,6 @@ from sympy.printing.pycode import PythonCodePrinter
 from ...errors import NotFiniteError, UnsupportedFeatureError
 from ...graph.functions import own_functions
 
-__all__ = ['Generated']
 
 # Errors of a scalar evaluation whose value is nan, inf or complex
 # (TypeError: a complex number or None does not fit in an array of floats).

@@ -10,7 +10,6 @@ from functools import lru_cache
 
 from .instructions import Lowering, Program
 
-__all__ = ['LIMIT', 'combined', 'sine_and_cosine']
 
 LIMIT = 500000.
 # 33 bits, 33 bits, and the rest: the first two times n are exact.

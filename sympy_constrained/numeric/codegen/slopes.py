@@ -14,8 +14,6 @@ from ...graph import Graph, gradient, jacobian
 from .native import with_given
 from .solution import power, rows_of, select
 
-__all__ = ['Slopes']
-
 
 class Slopes:
     """Machine code for the terms of the derivatives, and their assembly.

@@ -20,8 +20,6 @@ from ...graph.reading import SLOTS
 from ..tolerances import BACKWARD, CONTRADICTION, PIVOT, POOR_CHOICE, RESIDUAL
 from .profile import Profile
 
-__all__ = ['MOST', 'SchurFactors', 'Stage', 'blocks', 'mass_factors', 'power',
-           'rows_of', 'select', 'solved', 'solved_graph', 'staged']
 
 # More operations take too long to compile.
 MOST = 200000

@@ -7,7 +7,6 @@ from importlib import import_module
 from ...errors import MissingIngredientError, UnsupportedFeatureError
 from .instructions import FUNCTIONS
 
-__all__ = ['OPERATORS', 'functions_of', 'library', 'walk']
 
 OPERATORS = {
     'add': operator.add, 'sub': operator.sub, 'mul': operator.mul,

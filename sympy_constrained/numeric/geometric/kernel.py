@@ -13,7 +13,6 @@ from numba import njit
 
 from ..integrate.loop import factored, look_up, solve_factored
 
-__all__ = ['advance']
 
 # Newton steps in a phase; the matrix is made again where changes shrink less
 # than SLOW. The iteration ends if the next change is expected to be below TINY

@@ -9,7 +9,6 @@ from ...graph.linalg import solve
 from ...graph.matrix import as_column
 from ..codegen.native import with_given
 
-__all__ = ['HALF', 'Mechanics']
 
 HALF = Rational(1, 2)
 OUTPUTS = ('rates', 'M', 'Q', 'holonomic', 'holonomic_jacobian', 'velocity',

@@ -12,7 +12,6 @@ from ..outcome import Reason
 from .schemes import SCHEMES
 from .steps import PARTS, Steps
 
-__all__ = ['FixedRun', 'check_arguments']
 
 # A part of a step that is rounding, and the condition of a singular matrix.
 NOTHING, SINGULAR = 1e-9, 1e12

@@ -17,7 +17,6 @@ from ...graph import Graph, jacobian, stack
 from ...graph.matrix import as_column
 from .mechanics import HALF, Mechanics
 
-__all__ = ['SCHEMES', 'IMPULSE', 'LATER', 'Scheme']
 
 SCHEMES = ('rattle', 'lagrange-dalembert', 'gni', 'discrete-gradient',
            'vakonomic')

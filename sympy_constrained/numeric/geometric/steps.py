@@ -11,8 +11,6 @@ from ..codegen.native import NativeFunction, arguments_of
 from ..codegen.python_code import Generated
 from .schemes import IMPULSE, LATER, Scheme
 
-__all__ = ['PARTS', 'Steps']
-
 
 def symmetric(*half):
     """Parts of a step, the middle one between both halves."""

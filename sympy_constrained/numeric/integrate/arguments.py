@@ -13,8 +13,6 @@ from .dae import IDA
 from .rodas import Rodas5P
 from .taylor import Taylor
 
-__all__ = ['METHODS', 'check_sizes', 'checked_units', 'output_times',
-           'stabilization_kind', 'time_span']
 
 ONE_STEP = {method.__name__: method for method in (
     RK23, RK45, DOP853, Radau, Rodas5P)}

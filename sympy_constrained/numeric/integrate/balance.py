@@ -10,7 +10,6 @@ import numpy as np
 
 from ..manifold.projection import norms_of
 
-__all__ = ['Balance', 'TERMS']
 
 TERMS = 'absolute', 'relative', 'gradients', 'violations', 'distances'
 # Multiple of the tolerances that a step may add to an error.

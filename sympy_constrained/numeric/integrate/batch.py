@@ -28,7 +28,6 @@ from .arguments import METHODS, check_sizes, output_times, time_span
 from .simulate import MAX_STEPS
 from .stepper import Run
 
-__all__ = ['Batch', 'OPTIONS']
 
 # Arguments of `simulate` that runs of a batch may have.
 OPTIONS = {'rtol', 'atol', 'method', 'stabilization', 't_eval', 'initial',

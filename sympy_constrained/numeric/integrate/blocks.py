@@ -17,7 +17,6 @@ from ..manifold.correction import LEVELS, newton_code
 from .dense_output import Interpolant
 from .rodas import Rodas5P
 
-__all__ = ['Blocks', 'Block', 'is_compiled']
 
 # Steps in the first block if events may end it, and in any. A block is twice
 # as long as the number of steps that were accepted of the last one.

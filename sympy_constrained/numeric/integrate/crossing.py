@@ -13,8 +13,6 @@ from ..codegen.native import with_given
 from ..compiled import compile_equations
 from ..names import by_label, label
 
-__all__ = ['Crossing', 'CrossingFunction', 'compiled_with']
-
 
 @dataclass(frozen=True)
 class Crossing:

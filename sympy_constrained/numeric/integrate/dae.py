@@ -17,7 +17,6 @@ from ..linear.solver import LinearSolver
 from ..manifold.correction import independent
 from ..names import label
 
-__all__ = ['DAEForm', 'IDA', 'dae_form']
 
 # The tolerance of multipliers in multiples of that of states.
 LOOSE = 1e4

@@ -6,8 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-__all__ = ['Interpolant', 'Piece', 'DenseOutput', 'hermite']
-
 
 class Interpolant(NamedTuple):
     """The interpolant of a step, as a function of time."""

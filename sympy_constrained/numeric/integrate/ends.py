@@ -4,7 +4,6 @@ from __future__ import annotations
 from ...errors import NotFiniteError, SingularEquationsError
 from ..outcome import Reason
 
-__all__ = ['Stop', 'Pace', 'COMPILING', 'SLOW', 'TROUBLE', 'cause_of']
 
 # Errors of states for which the integrator shortens its step.
 TROUBLE = SingularEquationsError, NotFiniteError

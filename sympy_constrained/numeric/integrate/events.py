@@ -14,7 +14,6 @@ from ..names import call_fault, number, read_only
 from ..outcome import Event
 from .crossing import Crossing, CrossingFunction
 
-__all__ = ['Events', 'event_functions', 'singular_event']
 
 # A larger value at the start is no rounding error of a zero.
 PASSED = 1e-9

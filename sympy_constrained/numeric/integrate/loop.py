@@ -30,9 +30,6 @@ from scipy.integrate import DOP853
 from ..tolerances import GOOD, JUMP, LEAST_MOVE, NEAR, ROUNDING
 from .rodas import Rodas5P
 
-__all__ = ['Code', 'Tableau', 'make_steps', 'make_runs', 'project_all',
-           'go_back', 'solve_each', 'interpolant', 'tableau_of', 'FULL', 'END',
-           'TROUBLE']
 
 # Why the loop returns: all records are full, the end is reached, or the next
 # step is not ordinary.

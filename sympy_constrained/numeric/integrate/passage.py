@@ -36,7 +36,6 @@ from scipy.optimize import brentq, minimize_scalar
 
 from ..manifold.projection import size_of
 
-__all__ = ['PassageFinder', 'Passage', 'Approach']
 
 # Reciprocal condition at the edge, and its largest part of the usual one.
 EDGE, SHARE = 7e-3, 3e-2

@@ -10,7 +10,6 @@ from ...graph import Graph, gradient
 from ..codegen.native import with_given
 from ..manifold.projection import project, size_of
 
-__all__ = ['Work', 'energy_rates']
 
 # Relative power of constraint forces that counts as zero.
 POWERLESS = 1e-9

@@ -7,7 +7,6 @@ from ..manifold.projection import size_of
 from .ends import TROUBLE
 from .power import Work
 
-__all__ = ['Rates']
 
 # The least size of a state, relative to the largest, in differences.
 SMALL = 1e-3

@@ -7,8 +7,6 @@ from ..trajectory import Trajectory
 from .balance import Balance, product
 from .power import energy_rates
 
-__all__ = ['Records', 'assembled', 'check_reactions']
-
 
 class Records:
     """The outputs of a run, from the equations at its states."""

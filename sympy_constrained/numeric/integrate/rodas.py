@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.integrate import Radau
 
-__all__ = ['Rodas5P']
 
 GAMMA = 0.21193756319429014
 STAGES = [

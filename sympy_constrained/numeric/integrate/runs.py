@@ -13,7 +13,6 @@ from ...errors import ConstrainedDynamicsError, InconsistentConstraintsError
 from ..outcome import Reason
 from .ends import TROUBLE, Stop, cause_of
 
-__all__ = ['BlockRun', 'Integration']
 
 # Steps in the first block, and in any. A block is twice as long as the last
 # one if that was QUICK, in seconds, else half as long.

@@ -27,7 +27,6 @@ from .records import assembled, check_reactions
 from .stepper import Run
 from .tape import Tape
 
-__all__ = ['simulate']
 
 MAX_STEPS = 10_000_000
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ['SingularConfiguration', 'singular_configurations']
-
 
 @dataclass(frozen=True)
 class SingularConfiguration:

@@ -31,7 +31,6 @@ from .runs import Integration
 from .tape import Tape
 from .taylor import Taylor, TaylorBlocks
 
-__all__ = ['Run']
 
 # A projection fails if a larger relative distance remains.
 OFF = 1e-8

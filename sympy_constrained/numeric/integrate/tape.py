@@ -13,8 +13,6 @@ from ...errors import UnsupportedFeatureError
 from .blocks import Blocks
 from .rodas import Rodas5P
 
-__all__ = ['Tape', 'Part']
-
 
 class Part(NamedTuple):
     """Consecutive steps from the state ``y``, and how they end."""

@@ -25,7 +25,6 @@ from ..manifold.projection import size_of
 from .blocks import Block, Blocks
 from .dense_output import Interpolant
 
-__all__ = ['Taylor', 'TaylorBlocks']
 
 # Operations without a Taylor series where they jump or have a kink.
 ROUGH = {'select', 'fabs', 'floor', 'ceil'}

@@ -19,7 +19,6 @@ from .ends import Pace
 from .arguments import check_sizes, time_span
 from .simulate import simulate
 
-__all__ = ['Matching', 'matching_multipliers', 'boundary_value']
 
 # A motion with a smaller relative residual is vakonomic.
 COINCIDES = 1e-6

@@ -17,8 +17,6 @@ from ..tolerances import EXACT, OUTGROWN, WORN
 from ..outcome import RankChange
 from .solver import LinearSolver, Solution, solve_each
 
-__all__ = ['CarriedRank']
-
 
 class CarriedRank:
     """The solver in use, and the changes of rank up to now.

@@ -19,7 +19,6 @@ from ..tolerances import (
 from .scaling import balance
 from .solver import LinearSolver
 
-__all__ = ['decide_rank']
 
 # Minimum number of steps to a neighbouring state, along admissible speeds.
 CARRIES = 4

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..tolerances import RESIDUE, SINGULAR
 
-__all__ = ['best_scaling', 'scales', 'balance', 'equilibrate']
 
 # Exponents of scale factors; the product of two must not overflow.
 EXPONENTS = -500, 500

@@ -19,7 +19,6 @@ from ..tolerances import (
     OUTGROWN, POOR_CHOICE, RISE, SINGULAR, UNDECIDED)
 from .scaling import balance, best_scaling, equilibrate, scales
 
-__all__ = ['LinearSolver', 'Solution', 'solve_each']
 
 # Factor of rows below the first of equal diagonal blocks.
 BELOW = 2.**-100

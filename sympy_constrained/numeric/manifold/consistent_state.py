@@ -13,8 +13,6 @@ from ..names import number
 from ..tolerances import NEGATIVE, OFFSETS, PART, TOLERANCE
 from .projection import distances, project, project_many, size_of
 
-__all__ = ['consistent_state', 'consistent_states', 'check_consistent',
-           'negative_mass', 'violations']
 
 # Errors where there is no consistent state.
 NO_STATE = ConstraintError, ArithmeticError, np.linalg.LinAlgError

@@ -18,7 +18,6 @@ from ..codegen.solution import mass_factors, size, staged
 from ..tolerances import GOOD, NO_MASS, POOR_CHOICE, REDUNDANT, ROUNDING
 from .projection import Correction, distances, project, size_of
 
-__all__ = ['Projector', 'correction_graph', 'independent', 'newton_graph']
 
 STEPS = 4                       # at each level
 LEVELS = 'holonomic', 'velocity'

@@ -13,7 +13,6 @@ import numpy as np
 from ..tolerances import (
     CLOSE, LARGEST_CUT, LEAST_CUT, NO_GRADIENT, NO_MASS, ROUNDING)
 
-__all__ = ['Correction', 'project', 'project_many', 'distances', 'size_of']
 
 MAX_STEPS = 50
 HALVINGS = 10

@@ -19,7 +19,6 @@ from .correction import (
 from .projection import (
     coordinate_metric, least_norm_step, mass_metric, norms_of)
 
-__all__ = ['Feedback', 'is_gains', 'stabilized', 'trial_gain']
 
 # Residuals decay within this number of steps; the length of a step is that of
 # the last step of a trial.

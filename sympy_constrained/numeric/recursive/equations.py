@@ -17,7 +17,6 @@ from ..names import Names, array, read_only
 from . import sweeps
 from .reading import tables_of
 
-__all__ = ['RecursiveEquations']
 
 # Rows are combinations of others if their part across these is smaller than
 # the square root of this, relative to the row, in the metric of the masses.

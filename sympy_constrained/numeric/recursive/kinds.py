@@ -41,7 +41,6 @@ from ...model.geometry import ZERO
 from ..codegen.native import NativeFunction, arguments_of
 from .sweeps import BIAS, PLACE, RECORD, WRENCH
 
-__all__ = ['ACCUMULATED', 'Kernels', 'grouped', 'row_kernel']
 
 # Numbers with a greater numerator or denominator are data.
 SMALL = 16

@@ -6,7 +6,6 @@ from ...errors import UnsupportedFeatureError
 from ...model.geometry import IDENTITY, ZERO, remembered
 from ...model.kinematics import Kinematics
 
-__all__ = ['LocalKinematics', 'refused']
 
 REMEDY = ("Pass `recursion=False` (or 'auto') for the ordinary form, which "
           "takes any structure.")

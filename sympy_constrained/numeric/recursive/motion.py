@@ -17,7 +17,6 @@ from ..tolerances import CLOSE, OFFSETS
 from ..trajectory import Trajectory
 from .equations import DEPENDENT
 
-__all__ = ['RecursiveRun', 'prepared']
 
 METHODS = {method.__name__: method for method in (DOP853, RK45, RK23)}
 # Numbers in the states of a block.

@@ -14,7 +14,6 @@ from .rows import forces_of, loads_of, rows_of
 from .tables import Tables
 from .tree import Tree
 
-__all__ = ['tables_of']
 
 # Options of a method that are taken.
 ALLOWED = 'stabilization', 'potential_energy', 'generalized_forces'

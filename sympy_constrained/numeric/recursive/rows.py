@@ -16,7 +16,6 @@ from ...model.loops import Loop, perpendicular, single_frame
 from ...model.system import names_of_rows
 from .local_kinematics import refused
 
-__all__ = ['Row', 'forces_of', 'loads_of', 'rows_of']
 
 # A gap of a loop below this, at random numbers, vanishes identically.
 NOTHING = 1e-13

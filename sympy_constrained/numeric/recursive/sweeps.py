@@ -48,8 +48,6 @@ from numba.extending import intrinsic
 
 from ..codegen.profile import factorize
 
-__all__ = ['CONTRADICTION', 'SINGULAR', 'corrector', 'reactions', 'solver',
-           'sweep']
 
 FLAGS = {'fastmath': {'reassoc', 'contract', 'nsz', 'arcp'},
          'error_model': 'numpy', 'cache': True}

@@ -13,8 +13,6 @@ from . import sweeps
 from .kinds import ACCUMULATED, Kernels, Parts, Writing, grouped, row_kernel
 from .sweeps import BIAS, RECORD
 
-__all__ = ['Tables']
-
 
 class Tables:
     """Kernels, and the array that the sweeps read.

@@ -38,7 +38,6 @@ from ...model.geometry import IDENTITY, ZERO, carried
 from ...model.kinetics import measure_dyadic
 from .local_kinematics import refused
 
-__all__ = ['Body', 'Tree']
 
 # Relative difference of velocities at random numbers that is not rounding.
 DIFFERENT = 1e-7

@@ -62,8 +62,6 @@ from ..names import Names, array, label
 from .saltation import saltation
 from .sensitivities import chosen, start_derivatives
 
-__all__ = ['Gradient', 'gradient']
-
 
 @dataclass(frozen=True, eq=False)
 class Gradient:

@@ -32,7 +32,6 @@ from ..names import label
 from ..outcome import Reason
 from .identification import Identification
 
-__all__ = ['Fit']
 
 # A combination of relative changes is determined if its standard deviation is
 # below the first, and its effect above the second part of the largest one.

@@ -10,8 +10,6 @@ import numpy as np
 from ..compiled import CompiledEquations
 from ..names import Names, label
 
-__all__ = ['Identification', 'Measurement']
-
 
 class Measurement(NamedTuple):
     """Values of outputs at some times of one motion.

@@ -9,8 +9,6 @@ from .fit import Fit
 from .identification import Identification, Measurement
 from .shooting import Record, Shooting
 
-__all__ = ['identify']
-
 
 def identify(model, measured, unknown, *, bounds=None, deviations=None,
              fixed=(), segments=1, constants=None, inputs=None, rtol=1e-8,

@@ -33,8 +33,6 @@ from ...errors import SingularEquationsError, UnsupportedFeatureError
 from ..table import Table
 from ..tolerances import REDUNDANT
 
-__all__ = ['Saltation', 'check_known', 'saltation']
-
 
 class Saltation(NamedTuple):
     """Derivatives of the time ``t`` of an event and of the states ``x`` after

@@ -18,8 +18,6 @@ from ..trajectory import Trajectory
 from .saltation import check_known, saltation
 from .variational import variational
 
-__all__ = ['Sensitivities', 'EventDerivatives', 'chosen', 'integrated',
-           'sensitivities', 'start_derivatives']
 
 # States of variational equations, above which these are split.
 STATES = 64

@@ -39,7 +39,6 @@ from ..outcome import Reason
 from ..tolerances import TOLERANCE, TYPED
 from .sensitivities import Sensitivities, integrated, start_derivatives
 
-__all__ = ['Record', 'Shooting']
 
 # Corrections to a state on the constraints, and when they are rounding.
 CORRECTIONS, ROUNDING = 20, 1e-12

@@ -30,7 +30,6 @@ from ...graph import Derivation, Graph
 from ..codegen.native import with_given
 from ..names import label
 
-__all__ = ['variational']
 
 OUTPUTS = ('rates', 'W', 'r', 'holonomic', 'holonomic_jacobian', 'velocity',
            'velocity_jacobian', 'M', 'Q', 'A', 'b')

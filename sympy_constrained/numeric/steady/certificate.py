@@ -15,7 +15,6 @@ from ...errors import ConstrainedDynamicsError
 from ..linear.scaling import power_of_two
 from .conditions import NULL
 
-__all__ = ['Certificate', 'certificate']
 
 # Radii of boxes that are tried, relative to the sizes of the unknowns.
 RADII = [10.**k for k in range(-13, -3)]

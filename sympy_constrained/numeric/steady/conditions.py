@@ -13,7 +13,6 @@ from ..codegen.native import with_given
 from ..names import label
 from ..tolerances import ROUNDING
 
-__all__ = ['Conditions', 'cyclic_coordinates']
 
 # Newton steps, and evaluations of a search by least squares.
 STEPS, TRIES = 30, 300

@@ -17,7 +17,6 @@ from ..names import Names, label, number
 from .conditions import Conditions
 from .steady_motion import ZERO, SteadyMotion
 
-__all__ = ['Critical', 'Family', 'follow']
 
 # Least cosine of the angle between tangents of neighbours; above the second
 # one steps become longer.

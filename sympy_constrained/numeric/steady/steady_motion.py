@@ -15,7 +15,6 @@ from ..names import Names, number
 from ..tolerances import ROUNDINGS, TYPED
 from .conditions import NULL, Conditions, cyclic_coordinates
 
-__all__ = ['SteadyMotion', 'equilibria', 'steady_motions']
 
 # Two steady motions are the same if no state differs by more, relative to
 # the largest.

@@ -16,7 +16,6 @@ from ..integrate.simulate import simulate
 from ..outcome import Reason
 from ..trajectory import Trajectory
 
-__all__ = ['Job', 'Task', 'failure', 'pack', 'unpacked']
 
 # Runs that are made together.
 TOGETHER = 256

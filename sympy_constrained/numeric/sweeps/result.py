@@ -10,7 +10,6 @@ from ..names import Names, label
 from ..storage import as_path, frame, read_archive, write_archive
 from ..trajectory import Trajectory
 
-__all__ = ['SweepResult', 'SweepRun']
 
 # Number of failures in the text of a result.
 LISTED = 5

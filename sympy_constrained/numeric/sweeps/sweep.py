@@ -18,8 +18,6 @@ from .jobs import Job, Task
 from .result import SweepResult, SweepRun
 from .workers import make_runs
 
-__all__ = ['sweep', 'grid']
-
 
 def grid(axes) -> list[dict]:
     """All combinations of the values of some constants.

@@ -15,7 +15,6 @@ from os import cpu_count
 
 from .jobs import Job, failure, pack, unpacked
 
-__all__ = ['make_runs']
 
 # Chunks per worker, so that all end together, and the largest chunk.
 CHUNKS, LARGEST = 8, 128
