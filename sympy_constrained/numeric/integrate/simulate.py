@@ -232,12 +232,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     solver = METHODS[method]
     gains = None
     try:
-        if initial == 'project':
-            x = consistent_state(compiled, x, t=span[0])
-        else:
-            found = check_consistent(compiled, span[0], x, tolerance=tolerance)
-            if kind == 'projection' and not (found.distances <= CLOSE).all():
-                x = project(compiled, span[0], x).x
+        x = _start(compiled, span[0], x, initial, tolerance,
+                   kind == 'projection')
         if kind == 'baumgarte':
             compiled, gains = _with_gains(
                 compiled, span, x, stabilization, solver, options)
@@ -276,6 +272,16 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
             if name not in GAINS}
     return _checked_end(
         replace(trajectory, **more), run.t, run.raised, throw)
+
+
+def _start(compiled, t, x, initial, tolerance, is_projected):
+    """The start as it is used, which is on the constraints if projected."""
+    if initial == 'project':
+        return consistent_state(compiled, x, t=t)
+    distances = check_consistent(compiled, t, x, tolerance=tolerance).distances
+    if is_projected and not (distances <= CLOSE).all():
+        return project(compiled, t, x).x
+    return x
 
 
 def _checked_end(trajectory, t, raised, throw):
