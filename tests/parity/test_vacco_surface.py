@@ -19,7 +19,6 @@ from kkt import Reference, anywhere, at, close, equal, number, t
 from sympy_constrained import RouthMethod, UdwadiaKalabaMethod, VaccoMethod
 from sympy_constrained.errors import UnsupportedFeatureError
 from sympy_constrained.methods import hamiltonian_equations
-from sympy_constrained.models import model
 
 METHODS = {'routh': RouthMethod, 'vacco': VaccoMethod}
 EXACT = mp.mpf(10)**-45
@@ -209,28 +208,6 @@ def test_from_method_with_our_own_arguments(key):
     change = method.system.graph.sympy(
         'applied') - once(key, 'kane').system.graph.sympy('applied')
     assert change.expand() == Matrix([c*x, 0, 0, m])
-
-
-# System
-
-@both
-@pytest.mark.parametrize('name', ['slider_crank', 'rolling_disc'])
-def test_a_system_forms_our_equations(key, name):
-    ready_model = model(name)
-    system = ready_model.system
-    system.validate_system(METHODS[key])
-    equations = system.form_eoms(eom_method=METHODS[key])
-    method = system.eom_method
-    assert type(method) is METHODS[key]
-    assert equations == -method.eom
-    for member in ('mass_matrix', 'forcing', 'mass_matrix_full',
-                   'forcing_full'):
-        assert getattr(system, member) == getattr(method, member)
-    direct = ready_model.form(METHODS[key])
-    for member in ('mass_matrix_full', 'forcing_full'):
-        assert equal(getattr(direct, member), getattr(method, member), (1,))
-    if name == 'slider_crank':
-        assert system.rhs() == method.rhs()
 
 
 # Multipliers at a point
