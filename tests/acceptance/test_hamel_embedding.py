@@ -611,31 +611,6 @@ def test_bent_far_away_is_not_called_holonomic():
     assert method.validity.holds is not True
 
 
-@pytest.mark.parametrize('row, holonomic', [
-    (vx - 2*x*y*vy, True),
-    (y*vx - x*vy + y*y*vz, True),           # x/y + z
-    (vx - sin(t), True),
-    (vx - t*vy, False), (vx - t*vy - y, True),
-    (vx - x*vy - y*vz, False), (vx - z*vy - y*vz, True),
-    (vx - y, False)])
-def test_integrability(row, holonomic):
-    """Frobenius, with time as one of the variables."""
-    method = HamelEmbedding((vx**2 + vy**2 + vz**2)/2, [x, y, z],
-                            nonhol_coneqs=[row], q_dependent=[x])
-    assert method.embedding.is_holonomic is holonomic
-
-
-def test_integrability_of_a_pair_of_rows():
-    """Each row alone is not integrable, together they are: w is fixed."""
-    q = [x, y, z, w]
-    L = (vx**2 + vy**2 + vz**2 + vw**2)/2
-    pair = HamelEmbedding(L, q, nonhol_coneqs=[vx - w*vz, vw],
-                          q_dependent=[x, w])
-    single = HamelEmbedding(L, q, nonhol_coneqs=[vx - w*vz], q_dependent=[x])
-    assert pair.embedding.is_holonomic is True
-    assert single.embedding.is_holonomic is False
-
-
 # Rows that are regular where the first entry of A1 is not
 
 body_axes = replace(
