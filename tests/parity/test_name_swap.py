@@ -294,12 +294,3 @@ def test_a_row_that_kanes_method_does_not_keep_is_reported(cls):
                            (kept, {U: -g/2, V: 0, W: -g/2})):
         udwadia = UdwadiaKalabaMethod.from_method(method)
         assert dict(zip(udwadia.u, udwadia.acceleration)) == wanted
-
-
-def test_at_least_ten_models_of_sympy_are_swapped():
-    from_sympy = [name for name in SWAPPED
-                  if MODELS[name]().reference.startswith(('SymPy', 'J. P. M',
-                                                          'T. R. K'))]
-    assert len(from_sympy) >= 10
-    assert {'four_bar', 'rolling_disc', 'bicycle', 'multidof_holonomic',
-            'n_link_pendulum_on_cart'} <= set(from_sympy)

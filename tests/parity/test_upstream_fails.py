@@ -183,38 +183,6 @@ def test_quaternion_top_upstream_is_silently_wrong():
 
 # Nonlinear and acceleration-level rows
 
-def test_constant_speed_upstream_raises_or_is_wrong():
-    m = model('constant_speed_particle')
-    try:
-        upstream = m.form(KanesMethod)
-    except NonlinearError:
-        pass
-    else:               # 1.13 forms equations that cannot be evaluated
-        matrices = upstream.mass_matrix.row_join(upstream.forcing)
-        assert matrices.atoms(Derivative) & {u.diff(t) for u in m.speeds}
-
-
-def test_appell_hamel_upstream_depends_on_the_version():
-    m = model('appell_hamel')
-    try:
-        upstream = m.form(LagrangesMethod)
-    except NonlinearError:
-        pass
-    else:
-        values = ready.admissible(m, 1)
-        assert ready.disagreement(
-            ready.upstream(upstream, values),
-            ready.independent(m, values)) < TOLERANCE
-
-
-@pytest.mark.parametrize('name, word', [
-    ('acceleration_level', 'acceleration_constraints'),
-    ('bead_on_circle', 'nonideal_forces')])
-def test_words_that_upstream_does_not_know(name, word):
-    m = model(name)
-    with pytest.raises(TypeError, match=word):
-        m.form(LagrangesMethod)
-
 
 @pytest.mark.slow
 def test_bicycle_upstream_is_silently_wrong_with_its_default_solver():
