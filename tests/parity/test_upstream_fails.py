@@ -14,7 +14,6 @@ from sympy import Matrix, Rational, cos, nan, nsimplify, pi, sin, zoo
 from sympy.core.function import AppliedUndef, Derivative
 from sympy.matrices.exceptions import NonInvertibleMatrixError
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
-from sympy.solvers.solveset import NonlinearError
 
 import ready
 from kkt import at, number, t
