@@ -51,45 +51,6 @@ def rolling_rates(values, *contacts):
 
 # -- structure -----------------------------------------------------------
 
-def sloping(scene, formulation, mode='rolling'):
-    """An ellipsoid in the rotating bowl, closed but not rolling."""
-    centre = scene.O.locatenew('S', 0.3*scene.P.x)
-    bowl = SphereSurface(scene.P, centre, 2, interior=True, pole=scene.P.y)
-    return scene.touch(bowl, scene.surface, formulation=formulation, mode=mode)
-
-
-def random_motion(scene, contact, rng, **options):
-    """A closed contact with random speeds, not on any velocity row."""
-    values = scene.start(guess=(1.5, 2, 1.5, 1.5), place=(0.1, 0.2, -2),
-                         **options)
-    values.update({u: rng.uniform(-1, 1) for u in scene.u})
-    return {**values, t: 0}
-
-
-def test_rates_of_contact_satisfy_the_differentiated_closure(rng):
-    """Section 5 for a sliding contact with a turning parent."""
-    scene = ellipsoid(turning=0.7*t)
-    contact = sloping(scene, 'augmented', 'sliding')
-    values = random_motion(scene, contact, rng)
-    v3 = scene.u[2]                     # closes the normal velocity
-    base = number(contact.normal_velocity, {**values, v3: 0})
-    slope = number(contact.normal_velocity, {**values, v3: 1}) - base
-    values[v3] = -base/slope
-    rates = contact.contact_kinematics()
-    moving = {**values, **{u: number(rates[x.diff(t)], values)
-                           for x, u in zip(contact.coordinates,
-                                           contact.speeds)}}
-    assert len(contact.velocity_constraints) == 5
-    for row in contact.velocity_constraints:
-        assert abs(number(row, moving)) < 1e-15
-    # The rates of the rows are their derivatives.
-    kin = {x.diff(t): u for x, u in zip(contact.coordinates, contact.speeds)}
-    moving.update(angle_values(scene, moving))
-    for row, rate in zip(contact.holonomic_constraints,
-                         contact.velocity_constraints):
-        exact = row.diff(t).subs(kin)
-        assert abs(number(exact, moving) - number(rate, moving)) < 1e-14
-
 
 @pytest.mark.parametrize('make', [ellipsoid, torus, disc, ball])
 def test_explicit_and_augmented_quantities_agree(make, rng):
@@ -535,33 +496,6 @@ def test_ball_on_cone_and_torus(surface, height, parameters, normal):
     assert np.allclose(*found, rtol=0, atol=1e-9)
 
 
-def test_surface_of_revolution_and_general_surfaces():
-    """A sphere three times: by name, by its profile, by its position."""
-    found = []
-    for make in (lambda s: SphereSurface(s.P, s.O, 2, pole=s.N.y),
-                 lambda s: SurfaceOfRevolution(
-                     s.P, s.O, s.N.y, lambda v: (2*sin(v), 2*cos(v)),
-                     orientation=-1),
-                 lambda s: general_sphere(s.P, s.O)):
-        scene = ellipsoid()
-        contact = scene.touch(make(scene), scene.surface,
-                              formulation='augmented')
-        values = scene.start(place=(0.2, 0.1, 2.3), guess=(1.5, 2, 1.5, 1.5))
-        found.append([float(number(x, values)) for x in [
-            *contact.contact_kinematics().values()][:2]])
-        K = contact.parent_geometry.gaussian_curvature()
-        assert math.isclose(number(K, values), 0.25, rel_tol=1e-12)
-    for other in found[1:]:
-        assert np.allclose(found[0], other, rtol=0, atol=1e-9)
-
-
-def general_sphere(frame, point):
-    u, v = symbols('u v')
-    return ParametricSurface(
-        frame, point, 2*(sin(v)*cos(u)*frame.z + sin(v)*sin(u)*frame.x
-                         + cos(v)*frame.y), (u, v), orientation=-1)
-
-
 # -- unilateral contact --------------------------------------------------
 
 @pytest.mark.parametrize('formulation', ['explicit', 'augmented'])
@@ -824,23 +758,6 @@ def test_a_frame_that_is_not_turned_from_the_inertial_one_is_told():
     with pytest.raises(KinematicsError, match=(
             'Frame B of ball has no angular velocity in N. Orient it')):
         contact.relative_angular_velocity
-
-
-def test_located_from_its_contact_a_body_has_no_gap_row():
-    """Trap 2: ``System`` refuses a row that vanishes identically."""
-    N, B = ReferenceFrame('N'), ReferenceFrame('B')
-    x, y, a = dynamicsymbols('x y a')
-    O = Point('O')
-    O.set_vel(N, 0)
-    B.orient_axis(N, a, N.y)
-    C = O.locatenew('C', x*N.x + y*N.y + Symbol('R')*N.z)
-    contact = PointContact(
-        'c', RigidBody('table', O, N),
-        RigidBody('ball', C, B, 1, (inertia(B, 1, 1, 1), C)),
-        PlaneSurface(N, O, N.z), SphereSurface(B, C, Symbol('R')))
-    assert contact.holonomic_constraints == []
-    assert contact.velocity_constraints == [
-        x.diff(t) - Symbol('R')*a.diff(t), y.diff(t)]
 
 
 def test_wheel_located_from_its_contact(rng):

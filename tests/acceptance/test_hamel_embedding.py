@@ -775,7 +775,6 @@ def test_nonlinear_rows_in_a_sample():
 
 # Kane's shape
 
-ux, uy, uz = dynamicsymbols('u_x u_y u_z')
 u1, u2, u3 = dynamicsymbols('u1:4')
 N = ReferenceFrame('N')
 

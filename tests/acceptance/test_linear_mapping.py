@@ -13,15 +13,16 @@ import pytest
 from mpmath import mp
 from scipy.integrate import solve_ivp
 from sympy import (
-    Eq, Integral, Matrix, MatrixBase, Rational, atan, atan2, cos, diag, exp,
+    Eq, Integral, Matrix, MatrixBase, Rational, atan, atan2, cos, exp,
     eye, lambdify, sin, sqrt, symbols, sympify, zeros)
-from sympy.physics.mechanics import (
-    Point, ReferenceFrame, RigidBody, System, dynamicsymbols, inertia)
+from sympy.physics.mechanics import dynamicsymbols
 
+import ready
 from kkt import Reference, at, close, norm, t
 from sympy_constrained import LinearMappingMethod
 from sympy_constrained.errors import (
     ConstraintError, MissingIngredientError, UnsupportedFeatureError)
+from sympy_constrained.models import model
 from sympy_constrained.numeric import simulate
 
 m, g, al, R, w, l, a, I, J, I1, I2, I3 = symbols(
@@ -158,11 +159,6 @@ def same(found, wanted, values):
 pytestmark = pytest.mark.usefixtures('digits')
 
 
-def printed(found, wanted):
-    """A number against one with ten decimals."""
-    assert found == pytest.approx(wanted, rel=1e-10, abs=1e-9)
-
-
 def follows(found, wanted):
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
 
@@ -197,7 +193,6 @@ def hoop_on_a_sphere():
 
 # Case 6: the Chaplygin sleigh
 
-SLEIGH_J = I + m*a**2
 BLADE = [-sin(phi)*dot(X) + cos(phi)*dot(Y)]
 ALONG = cos(phi)*dot(X) + sin(phi)*dot(Y)
 
@@ -626,77 +621,7 @@ def test_potential_of_an_integral_that_sympy_does_not_find():
     assert close(rate, at(row, values), 1e-25)
 
 
-# Case 15: from a model of mechanics
-
-FORCE, TORQUE = symbols('c tau')
-NUMBERS = {m: 2, I: Rational(7, 10), a: Rational(9, 20),
-           FORCE: Rational(3, 10), TORQUE: Rational(1, 4)}
-STATE = {X: Rational(3, 10), Y: Rational(-1, 5), phi: Rational(7, 10)}
-
-
-def sleigh_body(speeds):
-    """Frame, body, loads and kinematics in blade or ground speeds."""
-    frame = ReferenceFrame('N')
-    B = frame.orientnew('B', 'Axis', (phi, frame.z))
-    O, P = Point('O'), Point('P')
-    O.set_vel(frame, 0)
-    P.set_pos(O, X*frame.x + Y*frame.y)
-    one, side, turn = speeds
-    B.set_ang_vel(frame, turn*frame.z)
-    P.set_vel(frame, one*B.x + side*B.y)
-    G = P.locatenew('G', a*B.x)
-    G.v2pt_theory(P, frame, B)
-    body = RigidBody('sleigh', G, B, m, (inertia(B, 0, 0, I), G))
-    loads = [(G, -FORCE*G.vel(frame)), (B, TORQUE*frame.z)]
-    kd_eqs = [one - ALONG, side - BLADE[0], turn - dot(phi)]
-    return frame, body, loads, kd_eqs
-
-
-def kane_sleigh(cls, **options):
-    frame, body, loads, kd_eqs = sleigh_body((u1, u3, u2))
-    return cls(frame, [X, Y, phi], [u1, u2], kd_eqs, u_dependent=[u3],
-               velocity_constraints=[u3], bodies=[body], forcelist=loads,
-               **options)
-
-
-def lagrange_sleigh(cls, **options):
-    frame, body, loads, _ = sleigh_body((ALONG, BLADE[0], dot(phi)))
-    return cls(sleigh_energy(), [X, Y, phi], forcelist=loads, frame=frame,
-               bodies=[body], nonhol_coneqs=BLADE, **options)
-
-
-ONE, TURN_RATE = Rational(9, 10), Rational(-3, 5)
-RUN = {**NUMBERS, **STATE, u1: ONE, u2: TURN_RATE, u3: 0, t: 0,
-       dot(X): ONE*cos(STATE[phi]), dot(Y): ONE*sin(STATE[phi]),
-       dot(phi): TURN_RATE}
-
-
-def lagrange_mapped(**options):
-    return lagrange_sleigh(LinearMappingMethod, us=[u1, u2],
-                           mapping=[ALONG, dot(phi)], **options)
-
-
-@pytest.mark.parametrize('make', [
-    lambda: kane_sleigh(LinearMappingMethod), lagrange_mapped,
-    lambda: kane_sleigh(LinearMappingMethod, us=dynamicsymbols('v w_'),
-                        mapping=[u1, u2]),
-    lambda: kane_sleigh(LinearMappingMethod, us=dynamicsymbols('v w_'),
-                        inverse_mapping=Matrix([[1, 0], [0, 1], [0, 0]]))])
-def test_15_digits(make):
-    method = make()
-    values = {**RUN, **dict(zip(method.u, (ONE, TURN_RATE)))}
-    ud = at(method.acceleration, values)
-    printed(float(ud[0]), 0.0270000000)
-    printed(float(ud[1]), 0.6990497738)
-    printed(float(at(method.multipliers, values)[0]), -0.5318552036)
-    assert method.mass_matrix.shape == (2, 2)
-    assert method.mass_matrix_full.shape == (5, 5)
-    assert method.rhs().shape == (5, 1)
-    assert method.multipliers.shape == (1, 1)
-    assert same(method.mass_matrix, diag(m, SLEIGH_J), values)
-    for name, rate in method.kindiffdict().items():
-        assert same(rate, name, values)
-
+# Case 15: quasi-velocities of the user
 
 OWN = [{'us': [u2], 'mapping': [3*dot(x) + x]},
        {'inverse_mapping': Matrix([[2], [2*x]])}, {'q_dependent': [x]},
@@ -722,22 +647,18 @@ def test_another_mapping_goes_with_the_object_or_replaces_its_own(
 
 
 def test_15_through_system():
-    frame, body, loads, kd_eqs = sleigh_body((u1, u3, u2))
-    system = System(frame, Point('O'))
-    system.q_ind = [X, Y, phi]
-    system.u_ind, system.u_dep = [u1, u2], [u3]
-    system.kdes = kd_eqs
-    system.add_bodies(body)
-    system.add_loads(*loads)
-    system.add_nonholonomic_constraints(u3)
+    given = model('rolling_disc')
+    plain = LinearMappingMethod.from_method(given.system)
+    one, two, three = plain.u
+    us = dynamicsymbols('v1:4')
     again = LinearMappingMethod.from_method(
-        system, us=[u, *dynamicsymbols('v1:2')], mapping=[u1 + u2, u2])
-    assert same(again.mapping.a, Matrix(
-        [[1, 1, 0], [0, 1, 0], [0, 0, 1]]), RUN)
-    wanted = at(kane_sleigh(LinearMappingMethod).acceleration, RUN)
-    values = {**RUN, u: ONE + TURN_RATE, again.u[1]: TURN_RATE}
-    found = at(again.acceleration, values)
-    assert close(found, mp.matrix([wanted[0] + wanted[1], wanted[1]]))
+        given.system, us=us, mapping=[one + two, two, three])
+    assert list(again.u) == us
+    values = ready.admissible(given, 1)
+    values |= zip(us, (values[one] + values[two], values[two], values[three]))
+    first, second, third = at(plain.acceleration, values)
+    assert close(at(again.acceleration, values),
+                 [first + second, second, third])
 
 
 # Case 16: linearization

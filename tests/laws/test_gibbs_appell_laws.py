@@ -18,8 +18,7 @@ from sympy import (
     Derivative, Matrix, Rational, cos, exp, sin, symbols, sympify, zeros)
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
-    KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame, RigidBody,
-    dynamicsymbols, inertia)
+    LagrangesMethod, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 import ready
 from combinations import rotating
@@ -576,42 +575,6 @@ def test_the_order_is_read_off_the_residual(word):
 
 
 # Kane and Lagrange
-
-def solved(method, values):
-    return mp.lu_solve(at(method.mass_matrix, values),
-                       at(method.forcing, values))
-
-
-def test_kane_with_auxiliary_speeds():
-    """The force in the rod of a pendulum, with constant and varying mass."""
-    N, O = place()
-    A = ReferenceFrame('A')
-    A.orient_axis(N, theta, N.z)
-    A.set_ang_vel(N, u1*N.z)
-    T = symbols('T')
-    for mass in (m0, m):
-        P = O.locatenew('P', r*A.x)
-        P.set_vel(N, r*u1*A.y + u2*A.x + u3*A.z)
-        body = Particle('bob', P, mass)
-        loads = [(P, mass*g*N.x - T*A.x + k*u1*A.z)]
-        more = momentum_loads([body], N) if mass == m else []
-        kane = KanesMethod(N, [theta], [u1], [dot(theta) - u1],
-                           u_auxiliary=[u2, u3])
-        kane.kanes_equations([body], [*loads, *more])
-        mine = GibbsAppellMethod(
-            N, [theta], [u1], [dot(theta) - u1], u_auxiliary=[u2, u3],
-            bodies=[body], forcelist=loads)
-        assert list(mine.u) == [u1]
-        assert mine.auxiliary_eqs.shape == (2, 1)
-        values = {e: fraction(Random(5), 1) for e in (
-            theta, u1, dot(u1), g, k, r, T, m0, m, dot(m), dot(m, 2), t)}
-        values = {e: v + Rational(i, 3) for i, (e, v) in enumerate(
-            values.items())}
-        values[dot(theta)] = values[u1]
-        still = {u2: 0, u3: 0, dot(u2): 0, dot(u3): 0}
-        assert close(at(mine.auxiliary_eqs, {**values, **still}),
-                     at(kane.auxiliary_eqs, {**values, **still}))
-        assert close(solved(mine, values), solved(kane, values))
 
 
 def test_lagrange_after_momentum_loads():

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from mpmath import mp
-from sympy import Matrix, Rational, cos, nan, nsimplify, pi, sin, zoo
+from sympy import Matrix, Rational, nan, nsimplify, pi, zoo
 from sympy.core.function import AppliedUndef, Derivative
 from sympy.matrices.exceptions import NonInvertibleMatrixError
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
@@ -71,25 +71,6 @@ def test_knife_edge_upstream_divides_by_the_cosine_of_the_heading():
     W, r = (exactly(z, exact) for z in (method.equations_of_motion.W,
                                         method.equations_of_motion.r))
     assert W.LUsolve(r)[:3] == [Rational(-8, 5), 0, 0]
-
-
-def test_knife_edge_along_the_slope_upstream_gives_nan_in_floats():
-    """The mirror image, where floats meet the zero exactly: the blade points
-    along ``x`` and ``vx`` is taken as the dependent speed."""
-    m = model('knife_edge')
-    x, y, theta = m.coordinates
-    vx, omega, vy = m.speeds
-    m = replace(m, arguments={
-        **m.arguments, 'q_ind': [x, y, theta], 'u_ind': [vy, omega],
-        'u_dependent': [vx], 'velocity_constraints': [
-            vx*cos(theta + pi/2) + vy*sin(theta + pi/2)]})
-    m = replace(m, start={**m.start, theta: 0.0, vx: 1.5, vy: 0.0},
-                arguments={**m.arguments, 'velocity_constraints': [
-                    -vx*sin(theta) + vy*cos(theta)]})
-    values = {**ready.constants(m), **m.start}
-    found = ready.upstream(m.form(KanesMethod), values)
-    assert not np.isfinite(list(found.values())).all()
-    right(m, at_start=True)
 
 
 # Redundant rows

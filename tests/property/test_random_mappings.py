@@ -142,10 +142,6 @@ class System:
         v = mp.lu_solve(a, mp.matrix(u) - a0)
         return {**values, **dict(zip(self.v, v))}
 
-    @cache
-    def truth(self, i):
-        return self.reference.solve(self.state(i))
-
 
 def equal(found, wanted, rtol=mp.mpf(10)**-45):
     found, wanted = mp.matrix(found), mp.matrix(wanted)
