@@ -769,6 +769,11 @@ def test_inertia_of_a_rigid_body_is_that_of_the_other_methods(dyadic):
     assert close(ours, other)
 
 
+def test_a_body_of_constant_mass_has_no_momentum_loads():
+    model = spinning(lambda F, W: inertia(W, 1, 2, 3))
+    assert momentum_loads(model.bodies, model.frame) == []
+
+
 @pytest.mark.parametrize('dyadic', [
     lambda F, W: inertia(F, 1, 2, 3), lambda F, W: inertia(W, 1, 2, 3 + t)])
 def test_inertia_that_changes_at_constant_mass_is_told(dyadic):
