@@ -186,6 +186,9 @@ class EllipsoidSurface(ParametricSurface):
         check_frame(frame, FIXED)
         self.semi_axes = tuple(positive(x, 'semi_axes') for x in as_list(
             semi_axes, 'semi_axes'))
+        if len(self.semi_axes) != 3:
+            raise ValueError(f"`semi_axes` is {semi_axes!r}. Give three "
+                             "dimensions, along the axes of the frame.")
         axis, radial, _ = _radial(frame, pole, 'pole')
         p = diag(*self.semi_axes)*(sin(U[1])*radial + cos(U[1])*axis)
         slope = Matrix([x/a**2 for x, a in zip(p, self.semi_axes)])
@@ -219,7 +222,13 @@ class SurfaceOfRevolution(ParametricSurface):
     def __init__(self, frame, point, axis, profile, orientation=1,
                  parameters=None):
         axis, radial, around = _radial(frame, axis, 'axis')
-        across, along = (sympify(x, strict=True) for x in profile(U[1]))
+        try:
+            across, along = (sympify(x, strict=True) for x in profile(U[1]))
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"`profile` is {profile!r}. Give a function of one parameter "
+                "that returns two expressions: the distance from the axis, "
+                "and the coordinate along it.") from error
         slopes = across.diff(U[1]), along.diff(U[1])
         normal = (slopes[1]*radial - slopes[0]*axis)/sqrt(
             slopes[0]**2 + slopes[1]**2)

@@ -88,9 +88,11 @@ def check_lagrangian(kinematics, blocks):
                 "The equations of motion of these bodies are not Lagrange's "
                 "equations of their kinetic energy. A velocity was set that "
                 "is not the derivative of a position (rolling put in by "
-                "hand?), or a mass depends on the motion. State every "
+                "hand?), a mass depends on the motion, or the angular "
+                "velocity is right for unit quaternions only. State every "
                 "velocity in the coordinates and give the constraints as "
-                "rows, or use UdwadiaKalabaMethod.")
+                "rows, give the Lagrangian of a quaternion instead of "
+                "bodies, or use UdwadiaKalabaMethod.")
 
 
 def agree(builder, a, b):

@@ -215,6 +215,9 @@ def as_dictionary(value, name):
 def as_point(value):
     """One dictionary of values from a dictionary, or from several."""
     points = value if isinstance(value, (list, tuple)) else [value or {}]
+    if not all(hasattr(point, 'items') for point in points):
+        raise TypeError(f"`op_point` is {value!r}. Give a dictionary, or a "
+                        "list of dictionaries.")
     return {sympify(x, strict=True): sympify(number, strict=True)
             for point in points for x, number in point.items()}
 
@@ -222,7 +225,7 @@ def as_point(value):
 def as_matrix(value, name):
     """An immutable matrix of expressions; text is not evaluated."""
     if not isinstance(value, MatrixBase):
-        value = [as_expressions(row, name) for row in value]
+        value = [as_expressions(row, name) for row in as_list(value, name)]
     return ImmutableDenseMatrix(value)
 
 

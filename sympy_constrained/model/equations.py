@@ -185,6 +185,27 @@ class EquationsOfMotion:
         return copy, (place,)
 
     @cached_property
+    def blocks(self):
+        """Positions of the rows of each of the equal diagonal blocks."""
+        found = tuple([] for _ in range(self.copies))
+        for i in range(len(self.unknowns)):
+            found[self.copy_of(i)[0]].append(i)
+        return found
+
+    @cached_property
+    def first_block(self):
+        """The graph whose ``W`` is the first of the equal diagonal blocks, and
+        ``r`` its right side.
+        """
+        if self.copies == 1:
+            return self.graph
+        g, out = self.graph.load(None, ('W', 'r'))
+        W, r = ([out[name][i] for i in self.blocks[0]] for name in 'Wr')
+        return Graph.freeze(g, {
+            'W': ([[row[j] for j in self.blocks[0]] for row in W], len(W)),
+            'r': (r, 1)})
+
+    @cached_property
     def constraint_rows(self):
         """Number of a row of ``A*u' = b`` -> number of this row in ``W``, if
         any.

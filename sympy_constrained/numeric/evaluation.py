@@ -166,8 +166,20 @@ class Evaluator:
             self.equations.graph, names))
         return self._call(function, t, x, p)
 
+    def first_block(self, names, t, x, p=None) -> dict:
+        """``W`` or ``r`` as by :meth:`evaluate`, of the first diagonal block.
+
+        The blocks are equal. So this one has the rank and the sign that are
+        watched: the determinant of an even number of blocks has no sign.
+        """
+        if self.equations.copies == 1:
+            return self.evaluate(names, t, x, p)
+        function = self.kept(('first block', names), lambda: self._made(
+            self.equations.first_block, names))
+        return self._call(function, t, x, p)
+
     def precisely(self, name, t, x, p=None) -> np.ndarray:
-        """An output at one state, rounded once, shape ``(rows, columns)``.
+        """The same at one state, rounded once, shape ``(rows, columns)``.
 
         Computed in floats if functions of the user require them.
         """
@@ -178,13 +190,13 @@ class Evaluator:
         try:
             called = self.inputs.values(t, x) if self.inputs.called else ()
             values.update(zip(self.inputs.called, called))
-            graph = with_given(self.equations.graph, (name,),
+            graph = with_given(self.equations.first_block, (name,),
                                self.inputs.given)
             with precise():
                 rows = graph.evaluate(values, (name,), mp)[name]
                 return np.array([[float(x) for x in row] for row in rows])
         except (MissingIngredientError, TypeError):
-            return self.evaluate((name,), t, x, p)[name]
+            return self.first_block((name,), t, x, p)[name]
 
     def expression(self, expr) -> Callable:
         """A SymPy expression or matrix as a function of ``(t, x, p)``.

@@ -192,6 +192,8 @@ METHODS = (
          ConstraintError, 'The equations contain no multipliers to solve for',
          'because there are no constraints or the method eliminates them',
          'Give constraints, or read `constraint_forces`'),
+    Case('multipliers at a number', lambda: rod().solve_multipliers(5),
+         TypeError, '`op_point`', 'is 5', 'Give a dictionary, or a list of'),
     Case('multipliers as a list',
          lambda: rod().solve_multipliers(sol_type='list'), ValueError,
          '`sol_type`', "is 'list'", "Choose 'dict' or 'Matrix'"),

@@ -288,7 +288,7 @@ def test_a_bouncing_bead(t_eval):
         weights[-1, 0] = 1.
         np.testing.assert_allclose(motion.gradient(
             by, weights=weights).values, wanted, rtol=1e-10)
-        assert abs(motion.energy_error).max() < 1e-11
+    assert abs(motion.energy_error).max() < 1e-11
 
 
 def test_an_integral_over_jumps():

@@ -1,4 +1,6 @@
 """Derivatives of motions against closed forms and differences, and fits."""
+from functools import partial
+
 import mpmath
 import numpy as np
 import pytest
@@ -8,11 +10,12 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import GibbsAppellMethod, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
-    ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
+    ConstrainedDynamicsError, ConstraintError, SimulationError,
+    UnsupportedFeatureError)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
-    Measurement, compile_equations, consistent_state, identify, sensitivities,
-    simulate)
+    Measurement, Reason, compile_equations, consistent_state, identify,
+    sensitivities, simulate)
 from sympy_constrained.numeric.sensitivity import sensitivities as module
 
 q, c = dynamicsymbols('q'), symbols('c')
@@ -120,6 +123,35 @@ def test_the_flow_of_a_conservative_system_keeps_areas():
     np.testing.assert_allclose(np.linalg.det(motion.dx), 1, rtol=1e-10)
 
 
+@pytest.mark.parametrize('method', ['DOP853', 'Radau'])
+@pytest.mark.parametrize('by', [[c], [c, q], [c, q, m]])
+def test_a_mass_that_becomes_negative_ends_the_run(by, method):
+    """At q = 1, between two steps; the acceleration is c."""
+    mass = m*(1 - q)
+    compiled = compile_equations(UdwadiaKalabaMethod(
+        mass*q.diff()**2/2, [q], nonideal_forces=[
+            mass*c - m*q.diff()**2/2]), {m: 1, c: 0.1})
+    for run in simulate, partial(sensitivities, by=by):
+        with pytest.raises(SimulationError) as error:
+            run(compiled, 2, [0, 1], method=method)
+        assert error.value.reason is Reason.SINGULAR
+        assert error.value.time < 0.96
+
+
+def test_multipliers_have_derivatives_at_all_times():
+    made = model('four_bar')
+    compiled = compile_equations(
+        made.form(UdwadiaKalabaMethod), made.parameters)
+    start = consistent_state(compiled, dict(made.start), made.fixed)
+    motion = sensitivities(compiled, 0.5, start, ['g', 'rho'], t_eval=5,
+                           **TIGHT)
+    values, by = motion.of(compiled.multiplier_names)
+    found = motion.trajectories[0].multipliers.reshape(5, 3, -1)
+    np.testing.assert_allclose(found[:, 0], values, rtol=1e-9)
+    np.testing.assert_allclose(found[:, 1:].swapaxes(1, 2), by, rtol=1e-8,
+                               atol=1e-9)
+
+
 def test_many_are_split(monkeypatch):
     arguments = damped(), 2, [1, 0], [m, g, l, c, q]
     constants = {m: 1, g: 9.81, l: 1, c: 0.2}
@@ -161,6 +193,8 @@ def test_the_start_has_to_be_determined():
         1:] == (4, 1)
     with pytest.raises(ValueError, match='no state or constant'):
         sensitivities(pendulum, 1, [0.6, -0.8, 0, 0], ['k'])
+    with pytest.raises(ValueError, match='g more than once'):
+        sensitivities(pendulum, 1, [0.6, -0.8, 0, 0], [g, 'g'])
     fixed_size = x.diff().diff()**2 + y.diff().diff()**2 - c**2
     compiled = compile_equations(GibbsAppellMethod(
         PLANE, [x, y], nonhol_coneqs=[fixed_size]), {m: 1, g: 1, c: 2})

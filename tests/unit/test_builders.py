@@ -7,9 +7,9 @@ from mpmath import mp
 from sympy import (
     Eq, Integral, Matrix, Rational, S, Symbol, cos, sin, sqrt, symbols)
 from sympy.physics.mechanics import (
-    Force, ForceActuator, JointsMethod, KanesMethod, LagrangesMethod,
-    LinearPathway, Particle, PinJoint, Point, ReferenceFrame, RigidBody,
-    System, dynamicsymbols)
+    Force, ForceActuator, JointsMethod, KanesMethod, Lagrangian,
+    LagrangesMethod, LinearPathway, Particle, PinJoint, Point,
+    ReferenceFrame, RigidBody, System, dynamicsymbols, inertia)
 from sympy.physics.units import centimeter, kilogram, meter, newton
 
 from kkt import at, close
@@ -532,6 +532,30 @@ def test_energies_that_have_a_value_in_a_part_of_space():
             'are not Lagrange.s equations .*A velocity was set that is not '
             'the derivative of a position.*UdwadiaKalabaMethod')):
         beside_the_origin(sqrt(x - 30)*v*N.x + u*N.y)
+
+
+def test_quaternions_need_their_lagrangian():
+    """Their angular velocity is that of the frame for the unit norm only."""
+    q, w = dynamicsymbols('e:4'), dynamicsymbols('w:4')
+    B = ReferenceFrame('B')
+    B.orient_quaternion(N, q)
+    top = RigidBody('top', O, B, m, (inertia(B, 2, 3, 4), O))
+    norm = [sum(e**2 for e in q) - 1]
+    kane = dict(
+        frame=N, q_ind=q, u_ind=w, bodies=[top],
+        kd_eqs=[e.diff(t) - s for e, s in zip(q, w)],
+        configuration_constraints=norm)
+    with pytest.raises(UnsupportedFeatureError, match=(
+            'for unit quaternions only.*the Lagrangian of a quaternion')):
+        RouthMethod(**kane)
+    state = dict(zip(q, (S(1)/5, S(2)/5, S(2)/5, S(4)/5)))
+    state.update(zip((e.diff(t) for e in q), (2, -1, 0, 0)))
+    state.update(zip(w, (2, -1, 0, 0)))
+    found, wanted = (method.closed_form.evaluate(
+        state, 'acceleration', context=mp)['acceleration'] for method in (
+        RouthMethod(Lagrangian(N, top), q, hol_coneqs=norm),
+        UdwadiaKalabaMethod(**kane)))
+    assert mp.mnorm(mp.matrix(found) - mp.matrix(wanted), mp.inf) < 1e-12
 
 
 def test_what_no_equation_needs_may_be_unreadable():

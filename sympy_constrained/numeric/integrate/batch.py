@@ -139,8 +139,8 @@ class Batch:
         compiled, solver, passages = (
             self.compiled, self.run.rank.solver, self.run.passages)
         x, every = y[:, :self.run.size], np.repeat(p, steps + 1, axis=0)
-        W, _ = compiled.matrices(t, x, every)
-        scaled = W*solver.scale
+        W = compiled.first_block(('W',), t, x, every)['W']
+        scaled = W*solver.first.scale
         signs = np.linalg.slogdet(scaled)[0]
         is_good = (signs*np.repeat(signs[begins], steps + 1) > 0) & (
             np.abs(scaled).max(axis=(1, 2)) <= OUTGROWN)
@@ -149,7 +149,7 @@ class Batch:
             compiled, solver, *start) & (mass_spectrum(compiled, *start)[
                 0].min(axis=-1, initial=0.) > NEGATIVE)
         if passages is not None:
-            passages.solver = solver
+            passages.solver = solver.first
             good &= ~passages.doubtful(
                 begins, np.delete(np.arange(len(t)), begins + steps), t, y,
                 rates, every, W)

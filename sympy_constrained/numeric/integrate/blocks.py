@@ -225,7 +225,8 @@ class Blocks:
         """
         run = self.run
         t, x = block.t, block.y[:, :run.size]
-        W, r = run.compiled.matrices(t, x)
+        outputs = run.compiled.first_block(('W', 'r'), t, x)
+        W, r = outputs['W'], outputs['r'][..., 0]
         steps = run.rank.holds_for(
             W[1:], r[1:], t[1:], x[1:], block.drift)
         if run.passages is None or not steps:

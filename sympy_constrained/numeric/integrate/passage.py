@@ -103,7 +103,8 @@ class PassageFinder:
 
     def __init__(self, compiled):
         self.compiled = compiled
-        self.motion, self.size = compiled.motion, len(compiled.states)
+        self.motion = compiled.motion//compiled.equations.copies
+        self.size = len(compiled.states)
         self.solver = None
         self.times = self.states = np.zeros(0)  # that were accepted
         self.usual, self.largest = 0., np.finfo(float).tiny
@@ -122,7 +123,8 @@ class PassageFinder:
 
     def rows(self, t, x, p=None):
         """The scaled constraint rows ``A``, shape (m, o)."""
-        return self._rows_of(self.compiled.evaluate(('W',), t, x, p)['W'])
+        return self._rows_of(
+            self.compiled.first_block(('W',), t, x, p)['W'])
 
     def _rows_of(self, W):
         part = ..., slice(self.motion, None), slice(None, self.motion)
@@ -161,7 +163,7 @@ class PassageFinder:
 
     def accept(self, t, y, solver):
         """Take note of an accepted state."""
-        self.solver = solver
+        self.solver = solver.first
         self._keep(np.array([t]), y[None])
         rows = self.rows(t, y[:self.size])
         least, largest = self.singular_values(rows)
@@ -179,7 +181,7 @@ class PassageFinder:
         """The states of a block that follow the first one, as a function that
         accepts some of them, and the numbers of doubtful steps.
 
-        ``W`` are the matrices at the states.
+        ``W`` are the first blocks at the states.
         """
         rows = self._rows_of(W)
         least, largest = self.singular_values(rows, quickly)

@@ -316,6 +316,7 @@ class Run:
         energy = self.compiled.energy(
             self.t, np.array([before, x])) if self.compiled.has(
             'energy') else (0., 0.)
+        self.record_first()             # its work is without the jump
         self.records.jumps += energy[1] - energy[0]
         t = float(np.nextafter(self.t, self.forward*np.inf))
         self.t, self.last = t, self.projected(

@@ -42,7 +42,8 @@ class CarriedRank:
         which the earlier rank holds, before ``t`` if it rises on the path.
         """
         solver = self.solver
-        W, r = self.compiled.matrices(t, x)
+        outputs = self.compiled.first_block(('W', 'r'), t, x)
+        W, r = outputs['W'], outputs['r'][:, 0]
         contradiction = None
         try:
             if self._still_holds(W, r, t, x, drift):
@@ -64,11 +65,14 @@ class CarriedRank:
         return t
 
     def holds_for(self, W, r, t, x, drift):
-        """For how many states in a row the decision needs no review."""
+        """For how many states in a row the decision needs no review.
+
+        ``W`` and ``r`` are those of the first block.
+        """
         if self.solver.kept is not None:
             return sum(1 for _ in takewhile(
                 bool, map(self._is_ordinary, W, r, t, x, drift)))
-        scaled = W*self.solver.scale
+        scaled = W*self.solver.first.scale
         signs = np.linalg.slogdet(scaled)[0]
         count = leading((signs*(self._sign or signs[0]) > 0) & (
             np.abs(scaled).max(axis=(1, 2), initial=0) <= OUTGROWN))
@@ -83,7 +87,7 @@ class CarriedRank:
 
     def _still_holds(self, W, r, t, x, drift):
         """Whether the kept decision needs no review."""
-        solver = self.solver
+        solver = self.solver.first
         if solver.kept is None:         # full rank; LU notices a loss at a
             self._watch_sign(W)         # step, the sign one between steps
             return not solver.is_outgrown(W)
@@ -131,7 +135,7 @@ class CarriedRank:
 
     def _watch_sign(self, W):
         """Raise if the determinant has changed its sign since the start."""
-        lu, pivots, _ = dgetrf(W*self.solver.scale)
+        lu, pivots, _ = dgetrf(W*self.solver.first.scale)
         swaps = np.count_nonzero(pivots != np.arange(len(pivots)))
         sign = np.prod(np.sign(lu.diagonal()))*(-1)**swaps
         if sign*self._sign < 0:

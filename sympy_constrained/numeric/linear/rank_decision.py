@@ -44,13 +44,11 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
             "Start farther from a singular configuration. If velocity rows "
             "together restrict the configuration, give that restriction as a "
             "configuration constraint.", condition=0.)
-    matrices = [compiled.evaluate(('W',), t, state, p)['W']
+    matrices = [compiled.first_block(('W',), t, state, p)['W']
                 for state in (base, *states)]
-    copies = copies_of(compiled.equations)
-    block = np.ix_(copies[0], copies[0])
-    matrices, magnitudes = [W[block] for W in matrices], magnitudes[block]
-    motion = compiled.motion//len(copies)
-    rows, columns = ([names[i] for i in copies[0]]
+    blocks = compiled.equations.blocks
+    motion = compiled.motion//len(blocks)
+    rows, columns = ([names[i] for i in blocks[0]]
                      for names in compiled.equations.labels)
     if is_on_set:
         check_gradients(matrices, magnitudes, motion, rows)
@@ -58,8 +56,8 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
         solver = LinearSolver.decide(
             matrices, magnitudes, motion, rows, columns,
             compiled.equations.inconsistent)
-        if len(copies) > 1:
-            solver = solver.repeated(copies)
+        if len(blocks) > 1:
+            solver = solver.repeated(blocks)
     except SingularEquationsError as error:
         reason = compiled.equations.when_singular
         if not reason:
@@ -71,13 +69,6 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     return solver
 
 
-def copies_of(equations):
-    """Positions of the equal diagonal blocks of ``W``."""
-    owners = [equations.copy_of(i)[0] for i in range(len(equations.unknowns))]
-    return [np.flatnonzero(np.equal(owners, copy))
-            for copy in range(equations.copies)]
-
-
 def is_regular(compiled, solver, t, x, p):
     """Whether ``W``, scaled as by a solver, is far from singular here.
 
@@ -85,14 +76,14 @@ def is_regular(compiled, solver, t, x, p):
     constants and time must be small relative to the least singular value.
     For several states, rows of ``x`` and ``p``, it is an array.
     """
-    n = x.shape[-1]
+    n, scale = x.shape[-1], solver.first.scale
     signs = np.where(np.arange(n + p.shape[-1]) % 2, 1, -1)
     with suppress(ArithmeticError, ValueError):     # a table may end here
-        here = compiled.evaluate(('W',), t, x, p)['W']*solver.scale
-        moved = compiled.evaluate(
+        here = compiled.first_block(('W',), t, x, p)['W']*scale
+        moved = compiled.first_block(
             ('W',), t + LAST_DIGITS*abs(t),
             x*(1 + ROUNDINGS*signs[:n]),
-            p*(1 + LAST_DIGITS*signs[n:]))['W']*solver.scale
+            p*(1 + LAST_DIGITS*signs[n:]))['W']*scale
         if here.size:
             sigma = np.linalg.svd(here, compute_uv=False)
             return (sigma[..., 0] < here.shape[-1]*FAR) & (
@@ -142,7 +133,7 @@ def check_gradients(matrices, magnitudes, motion, names):
 def _magnitude(compiled, t, x, p, steps):
     """Absolute values of ``W`` without the entries that are noise."""
     def W(t=t, x=x, p=p):
-        return compiled.evaluate(('W',), t, x, p)['W']
+        return compiled.first_block(('W',), t, x, p)['W']
 
     here = W()
     size = np.abs(here)
@@ -165,14 +156,16 @@ def step_sizes(compiled, t, x, p):
     """
     size = min(np.abs(x).max(initial=0), 1.) or 1.
     steps = np.where(np.abs(x) > SMALL*size, np.abs(x), size)
-    used = set(compiled.equations.graph.symbols(('W',)))
-    W = compiled.evaluate(('W',), t, x, p)['W']
-    scale = np.outer(*balance(np.abs(W), compiled.motion))
+    equations = compiled.equations
+    used = set(equations.first_block.symbols(('W',)))
+    W = compiled.first_block(('W',), t, x, p)['W']
+    scale = np.outer(*balance(
+        np.abs(W), compiled.motion//equations.copies))
 
     def change(i, step):
         moved = x.copy()
         moved[i] += step
-        other = compiled.evaluate(('W',), t, moved, p)['W']
+        other = compiled.first_block(('W',), t, moved, p)['W']
         return np.abs((other - W)*scale).max(initial=0)
 
     for i, state in enumerate(compiled.states):

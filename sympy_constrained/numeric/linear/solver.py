@@ -150,8 +150,8 @@ class LinearSolver:
         Rows and columns are scaled so that the entries below these blocks
         count for nothing.
         """
-        n = len(copies)*len(self.row_scale)
-        rows, columns = np.ones((2, n))
+        copies = tuple(map(np.array, copies))
+        rows, columns = np.ones((2, sum(map(len, copies))))
         for k, copy in enumerate(copies):
             rows[copy] = self.row_scale*(BELOW if k else 1.)
             columns[copy] = self.column_scale/(BELOW if k else 1.)
@@ -162,7 +162,12 @@ class LinearSolver:
             self, motion=self.motion*len(copies), rank=self.rank*len(copies),
             row_scale=rows, column_scale=columns, kept=kept,
             singular_values=np.repeat(self.singular_values, len(copies)),
-            copies=tuple(copies), base=self)
+            copies=copies, base=self)
+
+    @property
+    def first(self):
+        """The solver of the first diagonal block, or of all."""
+        return self.base or self
 
     @cached_property
     def sizes(self):
@@ -236,6 +241,8 @@ class LinearSolver:
 
         ``solve_each`` is the function below, or a quicker one.
         """
+        if self.base is not None:
+            return self._solve_blocks(matrices, rights, solve_each)
         scaled = np.multiply(matrices, self.scale, order='C')
         if np.abs(scaled).max(initial=0) > OUTGROWN or not scaled.size:
             return None
@@ -245,13 +252,29 @@ class LinearSolver:
             return None
         return (z*self.column_scale, np.full(len(z), self.rank), condition)
 
+    def _solve_blocks(self, matrices, rights, solve_each):
+        """The same block by block."""
+        first, *others = self.copies
+        block = matrices[:, first[:, None], first]
+        found = self.base.solve_many(block, rights[:, first], solve_each)
+        if found is None:
+            return None
+        z, rank, condition = found
+        every = np.zeros_like(rights)
+        every[:, first] = z
+        for copy in others:
+            below = matrices[:, copy[:, None], first]@z[..., None]
+            every[:, copy], _, _ = self.base.solve_many(
+                block, rights[:, copy] - below[..., 0], solve_each)
+        return every, rank*len(self.copies), condition
+
     def solve_all(self, matrix, right, drift=0., rounding=None) -> Solution:
         """The solution with multipliers of least norm, and checks.
 
         ``drift`` is the relative distance of the state from the constraint
         set, up to which redundant rows may differ; ``rounding()`` the rounding
-        errors of ``right``. Raises SingularEquationsError or
-        InconsistentConstraintsError.
+        errors of ``right`` in the first block. Raises SingularEquationsError
+        or InconsistentConstraintsError.
         """
         if self.kept is None:
             z, condition = self.solve(matrix, right)
@@ -259,8 +282,7 @@ class LinearSolver:
         if self.base is not None:
             first = self.copies[0]
             found = self.base.solve_all(
-                matrix[np.ix_(first, first)], right[first], drift,
-                rounding and (lambda: rounding()[first]))
+                matrix[np.ix_(first, first)], right[first], drift, rounding)
             z = self.solve(matrix, right)[0]
             z[first] = found.z
             return Solution(z, found.rank*len(self.copies), found.condition)

@@ -1,6 +1,7 @@
 """Derivatives of a motion by constants and initial values."""
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -268,7 +269,13 @@ def chosen(compiled, by):
     """Constants and states, by object or name."""
     known = Names((*compiled.states, *compiled.constants),
                   'state or constant')
-    return tuple(known.objects[k] for k in known.indices(by, 'by'))
+    places = known.indices(by, 'by')
+    twice = [label(known.objects[k]) for k, count in Counter(places).items()
+             if count > 1]
+    if twice:
+        raise ValueError(f"`by` names {', '.join(twice)} more than once. Name "
+                         "each once.")
+    return tuple(known.objects[k] for k in places)
 
 
 def variational_equations(compiled, by):
