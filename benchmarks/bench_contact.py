@@ -70,7 +70,6 @@ def derived(shape, formulation):
 
 
 def row(shape, formulation):
-    """One line of the table."""
     runs = [derived(shape, formulation) for _ in range(RUNS)]
     rows, equations = runs[-1][2:]
     shared = Graph.of({'rows': Matrix(rows)}, dynamicsymbols._t)
@@ -81,7 +80,6 @@ def row(shape, formulation):
 
 
 def main():
-    """Print the table."""
     print(f'Python {sys.version.split()[0]}, SymPy {sympy.__version__}; '
           'milliseconds of processor time, operations')
     print()

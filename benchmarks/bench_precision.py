@@ -9,7 +9,8 @@ of the harness: ``python benchmarks/run.py --only precision``.
 from importlib import import_module
 
 import numpy as np
-from bench_simulation import Chain, machine_rates, measured
+from bench_simulation import (
+    Chain, by_cyrk, by_scipy, machine_rates, measured)
 
 SPANS = {'cartesian_pendulum': 10., 'rolling_disc': 10., 'four_bar': 2.,
          'closed_chain:4': 2., 'closed_chain:8': 2.}
@@ -54,8 +55,9 @@ def ours_taylor(problem, tolerance):
 
 def scipy(problem, tolerance):
     """SciPy's DOP853 on our ``rhs``."""
-    return by_scipy(problem, tolerance, problem.equations.rhs,
-                    list(range(len(problem.start))))
+    order = list(range(len(problem.start)))
+    return lambda: by_scipy(problem.equations.rhs, problem, order, tolerance,
+                            tolerance)[0]
 
 
 def lambdified(problem, tolerance):
@@ -64,32 +66,15 @@ def lambdified(problem, tolerance):
     if not hasattr(problem, 'kane'):
         problem.kane = upstream.lambdified(problem.given)
     rhs, names = problem.kane
-    return by_scipy(problem, tolerance, rhs, problem.order(names))
-
-
-def by_scipy(problem, tolerance, rhs, order):
-    from scipy.integrate import solve_ivp
-    return lambda: solve_ivp(
-        rhs, (0, problem.end), problem.start[order], 'DOP853', problem.times,
-        rtol=tolerance, atol=tolerance).y.T[:, np.argsort(order)]
+    order = problem.order(names)
+    return lambda: by_scipy(rhs, problem, order, tolerance, tolerance)[0]
 
 
 def cyrk(problem, tolerance):
     """CyRK's compiled DOP853 on our machine code."""
-    from CyRK import nbsolve2_ivp
     if not hasattr(problem, 'rates'):
         problem.rates = machine_rates(problem)
-
-    def run():
-        found = nbsolve2_ivp(
-            problem.rates.address, (0., problem.end), problem.start,
-            method='DOP853', t_eval=problem.times, args=problem.p,
-            rtol=tolerance, atol=tolerance)
-        x = found.y.T.copy()
-        found.free()
-        return x
-
-    return run
+    return lambda: by_cyrk(problem, problem.rates, tolerance, tolerance)
 
 
 def heyoka(problem, tolerance):
@@ -128,9 +113,9 @@ def diffrax(problem, tolerance):
 
 def fixed_steps(problem, tolerance, program):
     """Twice as many steps for every smaller tolerance."""
-    from motions import MOTIONS, Bars
+    from motions import MOTIONS
     if not hasattr(problem, 'prepared'):
-        problem.prepared = MOTIONS[program](Bars.of(problem), problem.times)
+        problem.prepared = MOTIONS[program](problem, problem.times)
     return problem.prepared(2**TOLERANCES.index(tolerance))
 
 

@@ -42,7 +42,8 @@ class Chain:
 
     def quality(self, x):
         """Largest residual, and the relative drift of the energy."""
-        t = self.times[:len(x)]
+        t = self.times
+        assert len(t) == len(x), 'the run ended early'
         residual = np.abs(self.equations.residuals(t, x)).max()
         energy, height = self.equations.energy(t, x), self.potential(t, x)
         drift = np.abs(energy + height - energy[0] - height[0]).max()
@@ -72,13 +73,23 @@ def measured(function):
 
 # -- one long run ------------------------------------------------------------
 
-def scipy_loop(rates, chain, order):
-    """States, in our order, by SciPy's DOP853."""
+def by_scipy(rates, chain, order, rtol=RTOL, atol=ATOL):
+    """States, in our order, by SciPy's DOP853, and the number of calls."""
     from scipy.integrate import solve_ivp
-    found = solve_ivp(rates, (0, SECONDS), chain.start[order], 'DOP853',
-                      chain.times, rtol=RTOL, atol=ATOL)
-    assert found.success
+    found = solve_ivp(rates, (0, chain.times[-1]), chain.start[order],
+                      'DOP853', chain.times, rtol=rtol, atol=atol)
     return found.y.T[:, np.argsort(order)], found.nfev
+
+
+def by_cyrk(chain, rates, rtol=RTOL, atol=ATOL):
+    """States by CyRK's compiled DOP853 on our machine code."""
+    from CyRK import nbsolve2_ivp
+    found = nbsolve2_ivp(
+        rates.address, (0., chain.times[-1]), chain.start, method='DOP853',
+        t_eval=chain.times, args=chain.p, rtol=rtol, atol=atol)
+    x = found.y.T.copy()
+    found.free()
+    return x
 
 
 def ours(chain):
@@ -99,7 +110,7 @@ def loop(chain):
     """Our ``rhs`` in SciPy's loop, nothing more."""
     rhs, order = chain.equations.rhs, list(range(len(chain.start)))
     rhs(0., chain.start)
-    seconds, (x, calls) = measured(lambda: scipy_loop(rhs, chain, order))
+    seconds, (x, calls) = measured(lambda: by_scipy(rhs, chain, order))
     return {'seconds': seconds, 'calls': calls, **chain.quality(x)}
 
 
@@ -108,7 +119,7 @@ def lambdified(chain):
     import upstream
     rhs, names = upstream.lambdified(chain.given)
     order = chain.order(names)
-    seconds, (x, calls) = measured(lambda: scipy_loop(rhs, chain, order))
+    seconds, (x, calls) = measured(lambda: by_scipy(rhs, chain, order))
     return {'seconds': seconds, 'calls': calls, **chain.quality(x)}
 
 
@@ -138,20 +149,9 @@ def machine_rates(chain):
 
 def pointer(chain):
     """The same in a compiled DOP853."""
-    from CyRK import nbsolve2_ivp
     rates = machine_rates(chain)
-
-    def run():
-        found = nbsolve2_ivp(
-            rates.address, (0., SECONDS), chain.start, method='DOP853',
-            t_eval=chain.times, args=chain.p, rtol=RTOL, atol=ATOL)
-        assert found.success
-        x = found.y.T.copy()
-        found.free()
-        return x
-
-    run()                                               # compiles
-    seconds, x = measured(run)
+    by_cyrk(chain, rates)                               # compiles
+    seconds, x = measured(lambda: by_cyrk(chain, rates))
     return {'seconds': seconds, **chain.quality(x)}
 
 
@@ -163,14 +163,14 @@ def pinocchio(chain, compiled=False):
     start = chain.start[order]
     n = len(given.coordinates)
     accelerate = programs.PROGRAMS['pinocchio'](
-        programs.Chain.of(given), start[:n], start[n:]).accelerate
+        programs.Bars.of(given), start[:n], start[n:]).accelerate
 
     def rates(t, x):
         return np.concatenate([x[n:], accelerate(x[:n], x[n:])])
 
     if not compiled:
         seconds, (x, calls) = measured(
-            lambda: scipy_loop(rates, chain, order))
+            lambda: by_scipy(rates, chain, order))
         return {'seconds': seconds, 'calls': calls, **chain.quality(x)}
     from CyRK import pysolve_ivp
 
@@ -198,6 +198,36 @@ def long_run(spec, by):
 
 
 # -- simulations of some models ----------------------------------------------
+
+def simulation(spec, by):
+    """A run of the model to its ``t_end``, from equations that are ready."""
+    import upstream
+    from scipy.integrate import solve_ivp
+    from sympy_constrained.numeric import simulate
+    chain, count = Chain(spec), [0]
+    given, equations = chain.given, chain.equations
+
+    def run(rhs, x):
+        def counted(t, x):
+            count[0] += 1
+            return rhs(t, x)
+        return solve_ivp(counted, (0, given.t_end), x, 'DOP853', rtol=RTOL,
+                         atol=ATOL)
+
+    if by == 'cython':
+        rhs, p, method = upstream.cython(given)
+        # It gives the same array again and again.
+        seconds, _ = clock.timed(
+            run, lambda t, x: rhs(x, t, p).copy(),
+            chain.start[chain.order([*method.q, *method.u])])
+        return {'seconds': seconds, 'calls': count[0]}
+    equations.rhs(0., chain.start)
+    seconds, _ = clock.timed(run, equations.rhs, chain.start)
+    projected, _ = clock.timed(
+        lambda: simulate(equations, (0, given.t_end), chain.start))
+    return {'seconds': seconds, 'calls': count[0], 'projected': projected,
+            'backend': equations.backend}
+
 
 def gradient(spec):
     """A motion alone, and with its gradient by all constants, which is

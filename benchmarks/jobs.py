@@ -37,9 +37,6 @@ def ours(given):
 
 def derive(spec, runs=clock.RUNS):
     """Our blocks: on the graph, as SymPy matrices, as assignments."""
-    ours(fresh('four_bar'))             # imports and caches of the process
-    prepare = partial(fresh, spec)
-
     def matrices(given):
         system = ours(given)
         return [system.graph.sympy(name) for name in BLOCKS]
@@ -47,21 +44,18 @@ def derive(spec, runs=clock.RUNS):
     def assignments(given):
         return ours(given).graph.assignments(BLOCKS)
 
-    system = ours(prepare())
-    return {'graph': clock.repeated(prepare, ours, PATIENCE, runs),
-            'matrices': clock.repeated(prepare, matrices, PATIENCE, runs),
-            'assignments': clock.repeated(prepare, assignments, PATIENCE,
-                                          runs),
-            'operations': system.graph.operation_count(BLOCKS)}
+    return {**grow(spec, runs), **{
+        form.__name__: clock.repeated(
+            partial(fresh, spec), form, PATIENCE, runs)
+        for form in (matrices, assignments)}}
 
 
 def grow(spec, runs=3):
     """Our blocks on the graph and their operations, alone."""
     ours(fresh('four_bar'))
     prepare = partial(fresh, spec)
-    system = ours(prepare())
     return {'graph': clock.repeated(prepare, ours, PATIENCE, runs),
-            'operations': system.graph.operation_count(BLOCKS)}
+            'operations': ours(prepare()).graph.operation_count(BLOCKS)}
 
 
 def upstream_derive(spec, method, runs=3):
@@ -304,7 +298,7 @@ def jacobian(spec, by):
     if by == 'pinocchio':
         import programs
         made = programs.pinocchio(
-            programs.Chain.of(given), q, u, derivatives=True)
+            programs.Bars.of(given), q, u, derivatives=True)
         return {'native': per_call(made.evaluate) - per_call(made.idle),
                 'error': error(made.accelerate(q, u))}
     import ctypes
@@ -351,7 +345,7 @@ def program(spec, name):
     known, x = vectors(spec)
     given = fresh(spec)
     made = programs.PROGRAMS[name](
-        programs.Chain.of(given), known[0]['q'], known[0]['u'])
+        programs.Bars.of(given), known[0]['q'], known[0]['u'])
     call = per_call(made.evaluate)
     idle = per_call(made.idle) if made.idle else 0.
     return {'call': call, 'idle': idle, 'does': made.does,
@@ -388,73 +382,6 @@ def chunked(function, x, size):
         function(x[start:start + size])
 
 
-# -- simulation --------------------------------------------------------------
-
-def simulation(spec, by):
-    """A run of the model to its ``t_end``, from equations that are ready."""
-    from scipy.integrate import solve_ivp
-
-    import upstream
-    from sympy_constrained.numeric import consistent_state, simulate
-    given = fresh(spec)
-    compiled = Compiled(given, 'numpy' if by == 'cython' else by)
-    equations = compiled.equations
-    start = consistent_state(equations, given.start, fixed=given.fixed)
-    count = [0]
-
-    def run(rhs, x):
-        def counted(t, x):
-            count[0] += 1
-            return rhs(t, x)
-        return solve_ivp(counted, (0, given.t_end), x, 'DOP853', rtol=1e-8,
-                         atol=1e-10)
-
-    if by == 'cython':
-        rhs, p, method = upstream.cython(given)
-        states = list(equations.states)
-        order = [states.index(s) for s in (*method.q, *method.u)]
-        # It gives the same array again and again.
-        seconds, _ = clock.timed(
-            run, lambda t, x: rhs(x, t, p).copy(), start[order])
-        return {'seconds': seconds, 'calls': count[0]}
-    equations.rhs(0., start)
-    seconds, _ = clock.timed(run, equations.rhs, start)
-    projected, _ = clock.timed(
-        lambda: simulate(equations, (0, given.t_end), start))
-    return {'seconds': seconds, 'calls': count[0], 'projected': projected,
-            'backend': equations.backend}
-
-
-def long_run(spec, by):
-    """A minute by an integrator."""
-    import bench_simulation
-    return bench_simulation.long_run(spec, by)
-
-
-def motion(spec):
-    """Ten seconds by ``simulate``."""
-    import bench_simulation
-    return bench_simulation.motion(spec)
-
-
-def gradient(spec):
-    """A motion with its gradient, and alone."""
-    import bench_simulation
-    return bench_simulation.gradient(spec)
-
-
-def precision(spec, by):
-    """Errors and times of an integrator."""
-    import bench_precision
-    return bench_precision.precision(spec, by)
-
-
-def sweeps(spec, by):
-    """A thousand runs by two processes."""
-    import bench_simulation
-    return bench_simulation.sweeps(spec, by)
-
-
 # -- Kane's solvers ----------------------------------------------------------
 
 def solvers(spec, solver):
@@ -480,15 +407,22 @@ def solvers(spec, solver):
 
 JOBS = {job.__name__: job for job in (
     derive, grow, upstream_derive, methods, memory, size, written, numbers,
-    function, cython, casadi, jacobian, program, batch, simulation, long_run,
-    motion, gradient, precision, sweeps, solvers)}
+    function, cython, casadi, jacobian, program, batch, solvers)}
+#: Jobs of other modules, which are imported when they are needed.
+ELSEWHERE = {'precision': 'bench_precision', **dict.fromkeys(
+    ('simulation', 'long_run', 'motion', 'gradient', 'sweeps'),
+    'bench_simulation')}
+
+
+def job_of(name):
+    return JOBS.get(name) or getattr(
+        importlib.import_module(ELSEWHERE[name]), name)
 
 
 def main(file, job, arguments):
-    """Run a job and write what it finds."""
     clock.watch(PATIENCE)
     try:
-        result = JOBS[job](*json.loads(arguments))
+        result = job_of(job)(*json.loads(arguments))
     except ImportError as error:
         result = {'missing': error.name or str(error)}
     Path(file).write_text(json.dumps(result))

@@ -17,13 +17,14 @@ import time
 
 import numpy as np
 from native import time_plain
-from programs import PROGRAMS, Chain
+from programs import PROGRAMS, Bars, pinocchio_model
 from sympy import ImmutableDenseMatrix, cos, sin, symbols
 from sympy.physics.mechanics import (
     Force, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from sympy_constrained import Loop, UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations
+from sympy_constrained.timing import per_call
 
 SIZES = 8, 16, 64, 256, 512, 1000
 # The ordinary form up to this number of bodies; the other programs, since
@@ -82,63 +83,25 @@ class Given:
         self._call = 'kane', {**arguments, **more}
 
 
-def pinocchio_chain(n):
-    """The same chain, its data and a frame at its end."""
-    import pinocchio as pin
-    model = pin.Model()
-    model.gravity.linear = np.array([0, -9.81, 0])
-    parent, length = 0, 1/n
-    for i in range(n):
-        place = pin.SE3(np.eye(3), np.array([length if i else 0, 0, 0]))
-        joint = pin.JointModelRY() if i % 2 else pin.JointModelRZ()
-        parent = model.addJoint(parent, joint, place, f'j{i}')
-        model.appendBodyToJoint(parent, pin.Inertia(
-            1/n, np.array([length/2, 0, 0]),
-            np.diag([1e-3, 1/12, 1/12])/n**3), pin.SE3.Identity())
-    return pin, model, model.createData(), parent
-
-
-def processor_time(run, least=0.1, rounds=5):
-    """Median time of a call from Python."""
-    def timed(calls):
-        began = time.process_time()
-        for _ in range(calls):
-            run()
-        return (time.process_time() - began)/calls
-
-    calls = 1
-    while timed(calls)*calls < least:
-        calls *= 2
-    return float(np.median([timed(calls) for _ in range(rounds)]))
+def bars_of(n):
+    """The same chain for other programs."""
+    return Bars.equal(('zy'*n)[:n], 1/n, 1/n, 1e-3/n**3, 1/12/n**3, ANCHOR,
+                      9.81)
 
 
 def pinocchio_open(n, x):
-    pin, model, data, _ = pinocchio_chain(n)
-    q, u, tau = x[:n].copy(), x[n:].copy(), np.zeros(n)
-    return processor_time(lambda: pin.aba(model, data, q, u, tau)), pin.aba(
+    import pinocchio as pin
+    model, _, _ = pinocchio_model(bars_of(n))
+    data, tau = model.createData(), np.zeros(n)
+    q, u = x[:n].copy(), x[n:].copy()
+    return per_call(lambda: pin.aba(model, data, q, u, tau)), pin.aba(
         model, data, q, u, tau).copy()
 
 
-def pinocchio_closed(n, x):
-    pin, model, data, last = pinocchio_chain(n)
-    q, u, tau = x[:n].copy(), x[n:].copy(), np.zeros(n)
-    rows = pin.StdVec_RigidConstraintModel()
-    rows.append(pin.RigidConstraintModel(
-        pin.ContactType.CONTACT_3D, model, last,
-        pin.SE3(np.eye(3), np.array([1/n, 0, 0])), pin.ReferenceFrame.LOCAL))
-    more = pin.StdVec_RigidConstraintData()
-    more.append(rows[0].createData())
-    pin.initConstraintDynamics(model, data, rows, more)
-    return processor_time(lambda: pin.constraintDynamics(
-        model, data, q, u, tau, rows, more))
-
-
-def others_closed(n, x):
-    """Times of the other programs for the closed chain, by name."""
-    chain = Chain(('zy'*n)[:n], 1/n, 1/n, 1e-3/n**3, 1/12/n**3, ANCHOR, 9.81)
-    return {name: 1e6*processor_time(
-        PROGRAMS[name](chain, x[:n].copy(), x[n:].copy()).evaluate)
-        for name in ('drake', 'exudyn', 'mujoco')}
+def others_closed(n, x, names):
+    """Times of other programs for the closed chain, by name."""
+    return {name: 1e6*per_call(PROGRAMS[name](
+        bars_of(n), x[:n].copy(), x[n:].copy()).evaluate) for name in names}
 
 
 def of_native(equations, x):
@@ -147,7 +110,6 @@ def of_native(equations, x):
 
 
 def measured(n):
-    """One line of the table."""
     x = np.random.default_rng(0).uniform(-0.5, 0.5, 2*n)
     arguments, values, loop = chain(n)
     began = time.process_time()
@@ -165,14 +127,14 @@ def measured(n):
         line['ordinary'] = 1e6*of_native(compile_equations(
             UdwadiaKalabaMethod(**arguments), values), x)
     if n <= OTHERS:
-        line |= others_closed(n, x)
+        line |= others_closed(n, x, ('drake', 'exudyn', 'mujoco'))
     if n > PINOCCHIO:
         return line
     own = pinocchio_open(1, np.zeros(2))[0]
     peer, known = pinocchio_open(n, x)
     line |= {'aba': 1e6*peer, 'aba alone': 1e6*(peer - own),
              'difference': abs(rates[n:] - known).max()/abs(known).max(),
-             'closed aba': 1e6*pinocchio_closed(n, x)}
+             'closed aba': others_closed(n, x, ['pinocchio'])['pinocchio']}
     line['open/aba'] = line['open']/line['aba alone']
     line['closed/aba'] = line['closed']/line['closed aba']
     return line

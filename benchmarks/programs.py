@@ -1,7 +1,7 @@
 """The closed chains of the ready models in programs for mechanisms.
 
-Each ``name(chain)`` gives a :class:`Program`: ``evaluate()`` does what the
-program does for one state, ``accelerate(q, u)`` returns accelerations.
+Each ``name(bars, q, u)`` gives a :class:`Program`: ``evaluate()`` does what
+the program does for one state, ``accelerate(q, u)`` returns accelerations.
 Coordinates are the relative angles of the models ``closed_chain`` and
 ``closed_chain_3d``.
 """
@@ -12,27 +12,38 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Chain:
-    """Bars on pins, the end of the last one held at ``anchor``."""
+class Bars:
+    """Bars on pins in a row, the end of the last one held at ``anchor``."""
 
     axes: str                   # 'z' or 'y' for each pin
-    length: float
-    mass: float
-    along: float                # central moments of inertia
-    across: float
-    anchor: tuple
+    lengths: list
+    masses: list
+    centers: list               # along the bars
+    moments: list               # central moments of inertia, three of each
+    anchor: tuple | None
     gravity: float
 
     @classmethod
+    def equal(cls, axes, length, mass, along, across, anchor, gravity):
+        """Equal bars; ``along`` and ``across`` are moments of inertia."""
+        n = len(axes)
+        return cls(axes, [length]*n, [mass]*n, [length/2]*n,
+                   [(along, across, across)]*n, anchor, gravity)
+
+    @classmethod
     def of(cls, given):
-        """From a ready model."""
         p = {str(name): value for name, value in given.parameters.items()}
         n, planar = len(given.coordinates), 'd' in p
-        return cls(
+        return cls.equal(
             'z'*n if planar else ('zy'*n)[:n], p['l'], p['m'],
             p.get('I1', 0.), p.get('I2', p['m']*p['l']**2/12),
             (p['d'], 0., 0.) if planar else (p['d1'], p['d2'], p['d3']),
             p['g'])
+
+    def __iter__(self):
+        """Axis, begin on the bar before, length, mass, centre, moments."""
+        return zip(self.axes, [0., *self.lengths], self.lengths, self.masses,
+                   self.centers, self.moments)
 
     @property
     def rows(self):
@@ -60,9 +71,9 @@ def solved(M, Q, A, b):
 
 # -- Pinocchio ---------------------------------------------------------------
 
-def pinocchio(chain, q, u, derivatives=False):
+def pinocchio(bars, q, u, derivatives=False):
     import pinocchio as pin
-    call = _pinocchio_call(chain, derivatives)
+    call = _pinocchio_call(bars, derivatives)
     idle = _pinocchio_call(None, derivatives)
     q, u = np.array(q), np.array(u)
     none = np.zeros(0)
@@ -73,41 +84,49 @@ def pinocchio(chain, q, u, derivatives=False):
         lambda: idle(none, none))
 
 
-def _pinocchio_call(chain, derivatives=False):
+def pinocchio_model(bars):
+    """The model, its last joint, and the place of the end on it."""
     import pinocchio as pin
     model = pin.Model()
-    joint, place = 0, pin.SE3.Identity()
+    model.gravity.linear = np.array([0, -bars.gravity, 0])
+    kinds = {'z': pin.JointModelRZ, 'y': pin.JointModelRY}
+    joint = 0
+    for i, (axis, begin, length, mass, center, moments) in enumerate(bars):
+        joint = model.addJoint(joint, kinds[axis](), pin.SE3(
+            np.eye(3), np.array([begin, 0, 0])), f'pin{i}')
+        model.appendBodyToJoint(joint, pin.Inertia(
+            mass, np.array([center, 0, 0]), np.diag(moments)),
+            pin.SE3.Identity())
+    return model, joint, pin.SE3(np.eye(3), np.array([length, 0, 0]))
+
+
+def _pinocchio_call(bars, derivatives=False):
+    import pinocchio as pin
+    model = pin.Model()
     rows, datas = (pin.StdVec_RigidConstraintModel(),
                    pin.StdVec_RigidConstraintData())
-    if chain is not None:
-        model.gravity.linear = np.array([0, -chain.gravity, 0])
-        kinds = {'z': pin.JointModelRZ, 'y': pin.JointModelRY}
-        bar = pin.Inertia(
-            chain.mass, np.array([chain.length/2, 0, 0]),
-            np.diag([chain.along, chain.across, chain.across]))
-        for i, axis in enumerate(chain.axes):
-            joint = model.addJoint(joint, kinds[axis](), place, f'pin{i}')
-            model.appendBodyToJoint(joint, bar, pin.SE3.Identity())
-            place = pin.SE3(np.eye(3), np.array([chain.length, 0, 0]))
+    if bars is not None:
+        model, joint, end = pinocchio_model(bars)
         rows.append(pin.RigidConstraintModel(
-            pin.ContactType.CONTACT_3D, model, joint, place, 0,
-            pin.SE3(np.eye(3), np.array(chain.anchor)),
+            pin.ContactType.CONTACT_3D, model, joint, end, 0,
+            pin.SE3(np.eye(3), np.array(bars.anchor)),
             pin.ReferenceFrame.LOCAL))
         datas.append(rows[0].createData())
     data = model.createData()
     pin.initConstraintDynamics(model, data, rows, datas)
     # A planar chain has an idle third row: a small regularization.
-    settings = pin.ProximalSettings(1e-14, 1e-10, 20)
+    settings = [] if bars is None or bars.rows == 3 else [
+        pin.ProximalSettings(1e-14, 1e-10, 20)]
     none = np.zeros(model.nv)
 
     def call(q, u):
         return pin.constraintDynamics(model, data, q, u, none, rows, datas,
-                                      settings)
+                                      *settings)
 
     def both(q, u):
-        pin.constraintDynamics(model, data, q, u, none, rows, datas, settings)
+        call(q, u)
         by = pin.computeConstraintDynamicsDerivatives(
-            model, data, rows, datas, settings)
+            model, data, rows, datas, *settings)
         return np.hstack(by[:2])
 
     return both if derivatives else call
@@ -115,7 +134,7 @@ def _pinocchio_call(chain, derivatives=False):
 
 # -- Drake -------------------------------------------------------------------
 
-def drake(chain, q, u):
+def drake(bars, q, u):
     from importlib.metadata import version
 
     import pydrake.multibody.tree as tree
@@ -123,23 +142,21 @@ def drake(chain, q, u):
     from pydrake.multibody.plant import MultibodyPlant
     plant = MultibodyPlant(0.0)
     plant.mutable_gravity_field().set_gravity_vector(
-        [0, -chain.gravity, 0])
-    world = plant.world_frame()
-    bar = tree.SpatialInertia.MakeFromCentralInertia(
-        chain.mass, [chain.length/2, 0, 0], tree.RotationalInertia(
-            chain.along, chain.across, chain.across))
-    end, tip = world, [0, 0, 0]
-    for i, axis in enumerate(chain.axes):
-        body = plant.AddRigidBody(f'bar{i}', bar)
+        [0, -bars.gravity, 0])
+    world = end = plant.world_frame()
+    for i, (axis, begin, length, mass, center, moments) in enumerate(bars):
+        body = plant.AddRigidBody(
+            f'bar{i}', tree.SpatialInertia.MakeFromCentralInertia(
+                mass, [center, 0, 0], tree.RotationalInertia(*moments)))
         start = plant.AddFrame(tree.FixedOffsetFrame(
-            f'start{i}', end, RigidTransform(tip)))
+            f'start{i}', end, RigidTransform([begin, 0, 0])))
         plant.AddJoint(tree.RevoluteJoint(
             f'pin{i}', start, body.body_frame(),
             [0, 0, 1] if axis == 'z' else [0, 1, 0]))
-        end, tip = body.body_frame(), [chain.length, 0, 0]
+        end = body.body_frame()
     plant.Finalize()
-    context, tip = plant.CreateDefaultContext(), np.array([tip]).T
-    kind, m = tree.JacobianWrtVariable.kV, chain.rows
+    context, tip = plant.CreateDefaultContext(), np.array([[length], [0], [0]])
+    kind, m = tree.JacobianWrtVariable.kV, bars.rows
 
     def blocks(q, u):
         plant.SetPositions(context, q)
@@ -162,10 +179,11 @@ def drake(chain, q, u):
 
 # -- Exudyn ------------------------------------------------------------------
 
-def exudyn(chain, q, u):
+def exudyn_system(bars, q, u):
+    """The system of the bars, not assembled yet, and its node."""
     import exudyn as exu
     import exudyn.itemInterface as items
-    n = len(chain.axes)
+    n = len(bars.axes)
     mbs = exu.SystemContainer().AddSystem()
     ground = mbs.CreateGround()
     node = mbs.AddNode(items.NodeGenericODE2(
@@ -174,24 +192,32 @@ def exudyn(chain, q, u):
     kinds = {'z': exu.JointType.RevoluteZ, 'y': exu.JointType.RevoluteY}
     turns, inertias = exu.Matrix3DList(), exu.Matrix3DList()
     offsets, centers = exu.Vector3DList(), exu.Vector3DList()
-    for i in range(n):
+    for _, begin, _, _, center, moments in bars:
         turns.Append(np.eye(3))
-        inertias.Append(np.diag([chain.along, chain.across, chain.across]))
-        offsets.Append([chain.length if i else 0, 0, 0])
-        centers.Append([chain.length/2, 0, 0])
+        inertias.Append(np.diag(moments))
+        offsets.Append([begin, 0, 0])
+        centers.Append([center, 0, 0])
     tree = mbs.AddObject(items.ObjectKinematicTree(
-        nodeNumber=node, jointTypes=[kinds[axis] for axis in chain.axes],
+        nodeNumber=node, jointTypes=[kinds[axis] for axis in bars.axes],
         linkParents=list(range(-1, n - 1)), jointTransformations=turns,
         jointOffsets=offsets, linkInertiasCOM=inertias, linkCOMs=centers,
-        linkMasses=[chain.mass]*n, gravity=[0, -chain.gravity, 0]))
-    end = mbs.AddMarker(items.MarkerKinematicTreeRigid(
-        objectNumber=tree, linkNumber=n - 1,
-        localPosition=[chain.length, 0, 0]))
-    anchor = mbs.AddMarker(items.MarkerBodyRigid(
-        bodyNumber=ground, localPosition=list(chain.anchor)))
-    mbs.AddObject(items.ObjectJointSpherical(
-        markerNumbers=[end, anchor],
-        constrainedAxes=[1, 1, int(chain.rows == 3)]))
+        linkMasses=list(bars.masses), gravity=[0, -bars.gravity, 0]))
+    if bars.anchor is not None:
+        end = mbs.AddMarker(items.MarkerKinematicTreeRigid(
+            objectNumber=tree, linkNumber=n - 1,
+            localPosition=[bars.lengths[-1], 0, 0]))
+        anchor = mbs.AddMarker(items.MarkerBodyRigid(
+            bodyNumber=ground, localPosition=list(bars.anchor)))
+        mbs.AddObject(items.ObjectJointSpherical(
+            markerNumbers=[end, anchor],
+            constrainedAxes=[1, 1, int(bars.rows == 3)]))
+    return mbs, node
+
+
+def exudyn(bars, q, u):
+    import exudyn as exu
+    n = len(bars.axes)
+    mbs, _ = exudyn_system(bars, q, u)
     mbs.Assemble()
     solver, settings = exu.MainSolverImplicitSecondOrder(), (
         exu.SimulationSettings())
@@ -209,7 +235,7 @@ def exudyn(chain, q, u):
         mbs.systemData.SetODE2Coordinates(q)
         solver.SetSystemJacobian(np.zeros((size, size)))
         solver.ComputeJacobianAE(mbs, 1, 1, 0)
-        return solver.GetSystemJacobian()[n:n + chain.rows, :n]
+        return solver.GetSystemJacobian()[n:n + bars.rows, :n]
 
     def accelerate(q, u):
         q, u = np.array(q), np.array(u)
@@ -230,27 +256,33 @@ def exudyn(chain, q, u):
 
 # -- MuJoCo ------------------------------------------------------------------
 
-def mujoco(chain, q, u):
+def mujoco_model(bars):
+    """The model of the bars; its loop is a stiff, soft constraint."""
     import mujoco as mj
-    inner = '<site name="end" pos="{0!r} 0 0"/>'.format(chain.length)
-    for i, axis in reversed(list(enumerate(chain.axes))):
-        start = chain.length if i else 0
-        # Its inertias must not vanish.
-        moments = max(chain.along, 1e-12), chain.across, chain.across
+    inner = f'<site name="end" pos="{float(bars.lengths[-1])!r} 0 0"/>'
+    for axis, begin, _, mass, center, moments in reversed(list(bars)):
+        moments = ' '.join(         # they must not vanish
+            repr(max(float(x), 1e-12)) for x in moments)
         inner = (
-            f'<body pos="{start!r} 0 0">'
+            f'<body pos="{float(begin)!r} 0 0">'
             f'<joint axis="{"0 0 1" if axis == "z" else "0 1 0"}"/>'
-            f'<inertial pos="{chain.length/2!r} 0 0" mass="{chain.mass!r}" '
-            f'diaginertia="{" ".join(map(repr, moments))}"/>{inner}</body>')
-    anchor = ' '.join(map(repr, chain.anchor))
-    model = mj.MjModel.from_xml_string(
-        f'<mujoco><compiler angle="radian"/>'
-        f'<option gravity="0 {-chain.gravity!r} 0" solver="Newton" '
+            f'<inertial pos="{float(center)!r} 0 0" mass="{float(mass)!r}" '
+            f'diaginertia="{moments}"/>{inner}</body>')
+    anchor = ' '.join(repr(float(x)) for x in bars.anchor or (0, 0, 0))
+    loop = '' if bars.anchor is None else (
+        '<equality><connect site1="end" site2="anchor" '
+        'solref="-1e-9 -1e-9" solimp="0.999999 0.999999 1"/></equality>')
+    return mj.MjModel.from_xml_string(
+        f'<mujoco><compiler angle="radian"/><option integrator="RK4" '
+        f'gravity="0 {-float(bars.gravity)!r} 0" solver="Newton" '
         f'tolerance="1e-14"><flag contact="disable"/></option>'
         f'<worldbody><site name="anchor" pos="{anchor}"/>{inner}</worldbody>'
-        f'<equality><connect site1="end" site2="anchor" '
-        f'solref="-1e-9 -1e-9" solimp="0.999999 0.999999 1"/></equality>'
-        f'</mujoco>')
+        f'{loop}</mujoco>')
+
+
+def mujoco(bars, q, u):
+    import mujoco as mj
+    model = mujoco_model(bars)
     data = mj.MjData(model)
 
     def accelerate(q, u):

@@ -1,299 +1,133 @@
 """From numbers to the table, ratios, and the plots."""
+import csv
 import json
 import math
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
-NAMES = {'closed_chain': 'chain', 'closed_chain_absolute': 'absolute',
-         'closed_chain_3d': '3-D closed', 'bicycle': 'bicycle 4',
-         'bicycle_whole': 'bicycle 8', 'rolling_disc': 'rolling disc',
-         'rolling_disc_minimal': 'rolling disc, minimal',
-         'four_bar': 'four-bar', 'andrews_squeezer': 'Andrews'}
-PEERS = {'kane': 'KanesMethod', 'lagrange': 'LagrangesMethod',
-         'pinocchio': 'Pinocchio', 'drake': 'Drake', 'exudyn': 'Exudyn',
-         'mujoco': 'MuJoCo'}
+import numpy as np
+from results import NAMES, PEERS, Results, Value, named, ratio, seconds
+
 PROGRAMS = ('pinocchio', 'drake', 'exudyn', 'mujoco')
-
-
-def named(spec):
-    name, _, size = spec.partition(':')
-    return f'{NAMES.get(name, name.replace("_", " "))} {size}'.strip()
-
-
-# -- values ------------------------------------------------------------------
-
-@dataclass(frozen=True)
-class Value:
-    """A number with its unit, or the reason why it is missing."""
-
-    number: float | None = None
-    unit: str = ''
-    text: str = ''
-    least: bool = False                 # it is a lower bound
-
-    def __str__(self):
-        if self.number is None:
-            return self.text
-        if self.unit == 's':
-            shown = seconds(self.number)
-        elif self.unit == 'MB':
-            shown = f'{self.number:.0f} MB'
-        else:
-            shown = f'{self.number:.4g}' + (f' {self.unit}' if self.unit
-                                            else '')
-        return f'> {shown}' if self.least else shown
-
-
-def seconds(number):
-    for unit, size in (('s', 1.), ('ms', 1e-3), ('µs', 1e-6), ('ns', 1e-9)):
-        if number >= size or unit == 'ns':
-            shown = number/size
-            return f'{shown:.0f} {unit}' if shown >= 100 else (
-                f'{shown:.3g} {unit}')
-
-
-class Results:
-    """Results by job."""
-
-    def __init__(self, record):
-        self.record = record
-        self.results = record['results']
-
-    def has(self, job):
-        return job in self.results
-
-    def value(self, job, key='seconds', unit='s'):
-        result = self.results.get(job, {'failed': 'not run'})
-        if key in result:
-            return Value(result[key], unit)
-        if 'over' in result:
-            return Value(result['over'], unit, least=True)
-        if 'missing' in result:
-            return Value(text=f'missing: {result["missing"]}')
-        return Value(text=result.get('failed') or result.get(
-            'native_failed') or '–')
-
-    def error(self, job, key='error'):
-        error = self.results.get(job, {}).get(key)
-        return '' if error is None else f'{error:.0e}'
-
-    def specs(self, job, last=None):
-        """Models of a job, in the order of the run."""
-        found = [key.split() for key in self.results]
-        return list(dict.fromkeys(
-            words[1] for words in found if words[0] == job and (
-                not last or words[2:] == last.split())))
-
-
-def ratio(theirs, ours):
-    """Theirs by ours, a :class:`Value`."""
-    if theirs.number is None or not ours.number:
-        return Value(text='')
-    return Value(theirs.number/ours.number, least=theirs.least)
 
 
 # -- the table ---------------------------------------------------------------
 
 HEAD = ('work', 'model', 'ours', 'error', 'peer', 'theirs', 'error',
         'ratio')
-
-
-def table(record):
-    """Rows of text."""
-    found = Results(record)
-    for rows in (derivation, sizes, trees, making, calls, natives, jacobians,
-                 gradients, batches, simulations, long_runs, precisions,
-                 memories, solvers):
-        yield from rows(found)
-
-
-def row(work, spec, ours, error, peer, theirs, peer_error=''):
-    return (work, named(spec), str(ours), error, peer, str(theirs),
-            peer_error, str(ratio(theirs, ours)))
-
-
-def derivation(found):
-    for spec in found.specs('derive'):
-        for method in ('kane', 'lagrange'):
-            for suffix, label in (('', ''), (' development', ', development '
-                                             'version of SymPy')):
-                job = f'upstream_derive {spec} {method}{suffix}'
-                if not found.has(job):
-                    continue
-                for key, what in (('graph', 'derivation to the graph'),
-                                  ('assignments', 'derivation to '
-                                   'assignments'),
-                                  ('matrices', 'derivation to SymPy '
-                                   'matrices')):
-                    if key != 'graph' and method != 'kane':
-                        continue
-                    yield row(what, spec,
-                              found.value(f'derive {spec}', key), '',
-                              PEERS[method] + label, found.value(job))
-
-
-def sizes(found):
-    for spec in found.specs('size'):
-        ours = found.value(f'derive {spec}', 'operations', '')
-        yield row('operations of M, Q, A, b', spec, ours, '',
-                  'cse of Kane\'s blocks',
-                  found.value(f'size {spec}', 'operations', ''))
-
-
-def trees(found):
-    for spec in found.specs('written'):
-        for key, unit, work in (
-                ('nodes', '', 'tree nodes of mass_matrix and forcing'),
-                ('lambdify', 's', 'lambdify of mass_matrix and forcing')):
-            ours, theirs = (found.value(f'written {spec} {form}', key, unit)
-                            for form in ('ours', 'kane'))
-            yield row(work, spec, ours, '', 'KanesMethod', theirs)
-
-
-def making(found):
-    for spec in found.specs('cython'):
-        for backend in ('llvm', 'numpy'):
-            job = f'function {spec} {backend}'
-            yield row(f'model to right-hand side, {backend}', spec,
-                      found.value(job, 'make'), found.error(job),
-                      'KanesMethod and PyDy Cython',
-                      found.value(f'cython {spec}', 'make'),
-                      found.error(f'cython {spec}'))
-
-
-def calls(found):
-    for spec in found.specs('cython'):
-        for backend in ('llvm', 'numpy'):
-            job = f'function {spec} {backend}'
-            yield row(f'one call from Python, {backend}', spec,
-                      found.value(job, 'call'), found.error(job),
-                      'PyDy Cython', found.value(f'cython {spec}', 'call'),
-                      found.error(f'cython {spec}'))
-            if 'bound' in found.results.get(job, {}):
-                yield row(f'one call from Python, rank decided, {backend}',
-                          spec, found.value(job, 'bound'),
-                          found.error(job, 'bound_error'), 'PyDy Cython',
-                          found.value(f'cython {spec}', 'call'),
-                          found.error(f'cython {spec}'))
-
-
+BACKENDS = 'llvm', 'numpy'
 CASADI = {'blocks': 'casadi C, Kane\'s blocks by LDL',
           'result': 'casadi C, matrices of KanesMethod'}
-
-
-def natives(found):
-    for spec in found.specs('casadi'):
-        job = f'function {spec} llvm'
-        for form, label in CASADI.items():
-            peer = f'casadi {spec} {form}'
-            yield row('one native call, llvm', spec,
-                      found.value(job, 'native'),
-                      found.error(job, 'native_error'), label,
-                      found.value(peer, 'native'), found.error(peer))
-    for spec in found.specs('program'):
-        job = f'function {spec} llvm'
-        for name in PROGRAMS:
-            peer = f'program {spec} {name}'
-            if found.has(peer):
-                yield row('one native call, llvm', spec,
-                          found.value(job, 'native'),
-                          found.error(job, 'native_error'), PEERS[name],
-                          net(found, peer), found.error(peer))
-
-
-def jacobians(found):
-    """Derivatives of accelerations by the states."""
-    for spec in found.specs('jacobian', 'ours'):
-        ours = f'jacobian {spec} ours'
-        for by, label in (('casadi', CASADI['blocks']),
-                          ('pinocchio', 'Pinocchio, from Python'),
-                          ('jax', 'JAX of our equations, from Python')):
-            peer = f'jacobian {spec} {by}'
-            if found.has(peer):
-                yield row('Jacobian of accelerations, native', spec,
-                          found.value(ours, 'native'), found.error(ours),
-                          label, found.value(peer, 'native'),
-                          found.error(peer))
-
-
-def gradients(found):
-    """Of motions, by all constants."""
-    for spec in found.specs('gradient'):
-        job = f'gradient {spec}'
-        yield row('1 s, simulate, and gradient by all constants', spec,
-                  found.value(job), found.error(job), 'the motion alone',
-                  found.value(job, 'alone'))
-
-
-def net(found, job):
-    """Time of a program less that of the same calls on nothing."""
-    value = found.value(job, 'call')
-    if value.number is None or value.least:
-        return value
-    return Value(value.number - found.results[job]['idle'], 's')
-
-
-def batches(found):
-    for spec in found.specs('batch'):
-        for backend in ('auto', 'numpy'):
-            job = f'batch {spec} {backend}'
-            used = found.results.get(job, {}).get('backend', backend)
-            yield row(f'batch of 10 000, for each state, {used}', spec,
-                      found.value(job, 'state'), found.error(job),
-                      'lambdify and numpy.linalg.solve',
-                      found.value(f'batch {spec} lambdify', 'state'),
-                      found.error(f'batch {spec} lambdify'))
-
-
-def simulations(found):
-    for spec in found.specs('simulation'):
-        ours, theirs = (f'simulation {spec} auto',
-                        f'simulation {spec} cython')
-        for key, what in (('seconds', 'simulation by DOP853'),
-                          ('projected', 'simulation with projection')):
-            yield row(what, spec, found.value(ours, key), '',
-                      'PyDy Cython, DOP853', found.value(theirs))
-
-
-def long_runs(found):
-    for spec in found.specs('long_run'):
-        def quality(by):
-            return found.error(f'long_run {spec} {by}', 'drift')
-
-        for by, work in LONG.items():
-            if by in LONG_PEERS:
-                continue
-            for peer, label in LONG_PEERS.items():
-                yield row(f'60 s, {work}', spec,
-                          found.value(f'long_run {spec} {by}'), quality(by),
-                          label, found.value(f'long_run {spec} {peer}'),
-                          quality(peer))
-    for spec in found.specs('motion'):
-        for key, peer in (('native', 'native calls alone'),
-                          ('scipy', "SciPy's DOP853 on `rhs`")):
-            yield row('10 s, simulate, 501 outputs', spec,
-                      found.value(f'motion {spec}'), '', peer,
-                      found.value(f'motion {spec}', key))
-    for spec in found.specs('sweeps'):
-        for by in ('processes', 'dask'):
-            job = f'sweeps {spec} {by}'
-            for one, two, what in (
-                    ('seconds', 'two', 'the busier one'),
-                    ('wall', 'wall_two', 'on the clock')):
-                if two in found.results.get(job, {}):
-                    yield row(f'1000 runs, two {WORKERS[by]}, {what}', spec,
-                              found.value(job, two), '', 'one process',
-                              found.value(job, one))
-
-
-WORKERS = {'processes': 'processes', 'dask': 'processes of Dask'}
+JACOBIANS = {'casadi': CASADI['blocks'], 'pinocchio': 'Pinocchio, from Python',
+             'jax': 'JAX of our equations, from Python'}
 LONG = {'ours': 'simulate, DOP853 with projection',
         'loop': 'SciPy\'s DOP853 without projection',
         'pointer': 'compiled DOP853, our pointer'}
 LONG_PEERS = {'lambdified': 'KanesMethod, lambdify, SciPy\'s DOP853',
               'pinocchio': 'Pinocchio, SciPy\'s DOP853',
               'pinocchio_compiled': 'Pinocchio, compiled DOP853'}
+DERIVED = {'graph': 'derivation to the graph',
+           'assignments': 'derivation to assignments',
+           'matrices': 'derivation to SymPy matrices'}
+VERSIONS = {'': '', ' development': ', development version of SymPy'}
+
+
+def at(job, key='seconds', error='error'):
+    """A number of a job and the name of its error; ``{}`` is the model."""
+    return job, key, error
+
+
+#: A job, and rows for each of its models: work, ours, peer, theirs.
+ROWS = (
+    ('derive', [
+        (work, at('derive {}', key), PEERS[method] + label,
+         at(f'upstream_derive {{}} {method}{version}'))
+        for method in ('kane', 'lagrange')
+        for version, label in VERSIONS.items()
+        for key, work in DERIVED.items()
+        if method == 'kane' or key == 'graph']),
+    ('size', [
+        ('operations of M, Q, A, b', at('derive {}', 'operations'),
+         'cse of Kane\'s blocks', at('size {}', 'operations'))]),
+    ('written', [
+        (f'{what} of mass_matrix and forcing', at('written {} ours', key),
+         'KanesMethod', at('written {} kane', key))
+        for key, what in (('nodes', 'tree nodes'), ('lambdify', 'lambdify'))]),
+    ('cython', [
+        (f'model to right-hand side, {by}', at(f'function {{}} {by}', 'make'),
+         'KanesMethod and PyDy Cython', at('cython {}', 'make'))
+        for by in BACKENDS]),
+    ('cython', [
+        (f'one call from Python{what}, {by}',
+         at(f'function {{}} {by}', key, error), 'PyDy Cython',
+         at('cython {}', 'call'))
+        for by in BACKENDS for what, key, error in (
+            ('', 'call', 'error'),
+            (', rank decided', 'bound', 'bound_error'))]),
+    ('casadi', [
+        ('one native call, llvm',
+         at('function {} llvm', 'native', 'native_error'), label,
+         at(f'casadi {{}} {form}', 'native'))
+        for form, label in CASADI.items()]),
+    ('program', [
+        ('one native call, llvm',
+         at('function {} llvm', 'native', 'native_error'), PEERS[name],
+         at(f'program {{}} {name}', 'net')) for name in PROGRAMS]),
+    ('jacobian', [
+        ('Jacobian of accelerations, native', at('jacobian {} ours', 'native'),
+         label, at(f'jacobian {{}} {by}', 'native'))
+        for by, label in JACOBIANS.items()]),
+    ('gradient', [
+        ('1 s, simulate, and gradient by all constants', at('gradient {}'),
+         'the motion alone', at('gradient {}', 'alone', ''))]),
+    ('batch', [
+        ('batch of 10 000, for each state, {backend}',
+         at(f'batch {{}} {by}', 'state'), 'lambdify and numpy.linalg.solve',
+         at('batch {} lambdify', 'state')) for by in ('auto', 'numpy')]),
+    ('simulation', [
+        (work, at('simulation {} auto', key), 'PyDy Cython, DOP853',
+         at('simulation {} cython'))
+        for key, work in (('seconds', 'simulation by DOP853'),
+                          ('projected', 'simulation with projection'))]),
+    ('long_run', [
+        (f'60 s, {work}', at(f'long_run {{}} {by}', error='drift'), label,
+         at(f'long_run {{}} {peer}', error='drift'))
+        for by, work in LONG.items() for peer, label in LONG_PEERS.items()]),
+    ('motion', [
+        ('10 s, simulate, 501 outputs', at('motion {}'), label,
+         at('motion {}', key)) for key, label in (
+            ('native', 'native calls alone'),
+            ('scipy', "SciPy's DOP853 on `rhs`"))]),
+    ('sweeps', [
+        (f'1000 runs, two processes{of}, {what}', at(f'sweeps {{}} {by}', two),
+         'one process', at(f'sweeps {{}} {by}', one))
+        for by, of, one, two, what in (
+            ('processes', '', 'seconds', 'two', 'the busier one'),
+            ('processes', '', 'wall', 'wall_two', 'on the clock'),
+            ('dask', ' of Dask', 'wall', 'wall_two', 'on the clock'))]))
+
+
+def table(record):
+    found = Results(record)
+    for job, rows in ROWS:
+        for spec in found.specs(job):
+            for work, ours, peer, theirs in rows:
+                shown = row(found, spec, work, ours, peer, theirs)
+                if found.has(theirs[0].format(spec)) and shown[2] != '–':
+                    yield shown
+    for rows in (precisions, memories, solvers):
+        yield from rows(found)
+
+
+def row(found, spec, work, ours, peer, theirs):
+    """One row; ours and theirs are those of :func:`at`."""
+    (job, key, error), (other, its, its_error) = (
+        (given[0].format(spec), *given[1:]) for given in (ours, theirs))
+    numbers = found.value(job, key), found.value(other, its)
+    backend = found.results.get(job, {}).get('backend', '')
+    return (work.format(backend=backend), named(spec), str(numbers[0]),
+            found.error(job, error), peer, str(numbers[1]),
+            found.error(other, its_error), str(ratio(*reversed(numbers))))
 
 
 INTEGRATORS = {
@@ -312,15 +146,14 @@ def precisions(found):
     for spec in found.specs('precision'):
         for error in (1e-6, 1e-10):
             for by, label in list(INTEGRATORS.items())[2:]:
-                yield row('a motion, simulate, DOP853', spec, *(
-                    x for who in ('ours', by) for x in (
-                        *([label] if who == by else []),
-                        time_at(points(found, spec, who), error),
-                        f'{error:.0e}')))
+                ours, theirs = (time_at(points(found, spec, who), error)
+                                for who in ('ours', by))
+                yield ('a motion, simulate, DOP853', named(spec), str(ours),
+                       f'{error:.0e}', label, str(theirs), f'{error:.0e}',
+                       str(ratio(theirs, ours)))
 
 
 def points(found, spec, by):
-    """Errors and times of an integrator."""
     result = found.results.get(f'precision {spec} {by}', {})
     return result.get('errors', []), result.get('times', [])
 
@@ -340,8 +173,8 @@ def memories(found):
     for spec in found.specs('memory'):
         job = f'memory {spec}'
         yield ('peak memory of a derivation', named(spec),
-               str(found.value(job, 'peak', 'MB')), '', 'imports alone',
-               str(found.value(job, 'imports', 'MB')), '', '')
+               str(found.value(job, 'peak')), '', 'imports alone',
+               str(found.value(job, 'imports')), '', '')
 
 
 def solvers(found):
@@ -371,13 +204,7 @@ def curve(found, job, name, last=None, key='seconds'):
 
 def exponent(points):
     """Least squares on logarithms."""
-    if len(points) < 2:
-        return None
-    x = [math.log(n) for n, _ in points]
-    y = [math.log(value) for _, value in points]
-    mx, my = sum(x)/len(x), sum(y)/len(y)
-    return (sum((a - mx)*(b - my) for a, b in zip(x, y))
-            / sum((a - mx)**2 for a in x))
+    return np.polyfit(*np.log(points).T, 1)[0] if len(points) > 1 else None
 
 
 FAMILIES = ('closed_chain', 'closed_chain_absolute', 'closed_chain_3d')
@@ -385,7 +212,6 @@ GROWTH_HEAD = ('what', 'model', 'sizes', 'exponent', 'last pair')
 
 
 def growth(record):
-    """Rows of exponents."""
     found = Results(record)
     for name in FAMILIES:
         for what, points in (
@@ -433,14 +259,9 @@ def derived(found, spec, key, *methods):
     return ratio(min(known, key=lambda peer: peer.number), ours)
 
 
-def against(found, ours, key, theirs):
-    return ratio(found.value(theirs, key), found.value(ours, key))
-
-
-def best(found, spec, key, theirs, form=''):
-    """Our machine code against a peer."""
-    return against(found, f'function {spec} llvm', key,
-                   f'{theirs} {spec} {form}'.strip())
+def against(found, ours, key, theirs, its=None):
+    """Theirs by ours; ``its`` is the key of theirs if it is another."""
+    return ratio(found.value(theirs, its or key), found.value(ours, key))
 
 
 def derived_figures(found):
@@ -466,22 +287,21 @@ def derived_figures(found):
 
 
 def called_figures(found):
-    yield figure('model to compiled right-hand side', 'Kane and PyDy Cython', {
-        named(spec): best(found, spec, 'make', 'cython')
-        for spec in LARGE[1:]})
-    yield figure('one call from Python', 'PyDy Cython', {
-        named(spec): best(found, spec, 'call', 'cython')
-        for spec in (*LARGE, 'andrews_squeezer')})
-    for form, label in CASADI.items():
-        yield figure('one native call', label, {
-            named(spec): best(found, spec, 'native', 'casadi', form)
-            for spec in LARGE})
+    for work, key, peer, job, specs in (
+            ('model to compiled right-hand side', 'make',
+             'Kane and PyDy Cython', 'cython {}', LARGE[1:]),
+            ('one call from Python', 'call', 'PyDy Cython', 'cython {}',
+             (*LARGE, 'andrews_squeezer')),
+            *(('one native call', 'native', label, f'casadi {{}} {form}',
+               LARGE) for form, label in CASADI.items())):
+        yield figure(work, peer, {
+            named(spec): against(found, f'function {spec} llvm', key,
+                                 job.format(spec)) for spec in specs})
     for spec in found.specs('program'):
         yield figure(
             f'one native call, {named(spec)}', 'programs for mechanisms',
-            {PEERS[name]: ratio(
-                net(found, f'program {spec} {name}'),
-                found.value(f'function {spec} llvm', 'native'))
+            {PEERS[name]: against(found, f'function {spec} llvm', 'native',
+                                  f'program {spec} {name}', 'net')
              for name in PROGRAMS})
     yield figure('batch of 10 000 states, for each', 'lambdify on arrays', {
         named(spec): against(found, f'batch {spec} auto', 'state',
@@ -490,24 +310,23 @@ def called_figures(found):
 
 
 def counted_figures(found):
-    for work, specs in (
-            ('operations of M, Q, A, b', (
-                'closed_chain:4', 'closed_chain:8',
-                'closed_chain_absolute:16', 'closed_chain_3d:6', 'bicycle',
-                'bicycle_whole')),
-            ('operations, small models', (
-                'rolling_disc', 'rolling_disc_minimal', 'four_bar',
-                'andrews_squeezer'))):
-        yield figure(work, 'cse of Kane\'s blocks', {
-            named(spec): ratio(
-                found.value(f'derive {spec}', 'operations', ''),
-                found.value(f'size {spec}', 'operations', ''))
-            for spec in specs})
-    yield figure('tree nodes of mass_matrix and forcing', 'KanesMethod', {
-        named(spec): ratio(*(
-            found.value(f'written {spec} {form}', 'nodes', '')
-            for form in ('ours', 'kane')))
-        for spec in found.specs('written')})
+    """Counts of ours by those of a peer."""
+    for work, key, ours, peer, theirs, specs in (
+            ('operations of M, Q, A, b', 'operations', 'derive {}',
+             "cse of Kane's blocks", 'size {}', (
+                 'closed_chain:4', 'closed_chain:8',
+                 'closed_chain_absolute:16', 'closed_chain_3d:6', 'bicycle',
+                 'bicycle_whole')),
+            ('operations, small models', 'operations', 'derive {}',
+             "cse of Kane's blocks", 'size {}', (
+                 'rolling_disc', 'rolling_disc_minimal', 'four_bar',
+                 'andrews_squeezer')),
+            ('tree nodes of mass_matrix and forcing', 'nodes',
+             'written {} ours', 'KanesMethod', 'written {} kane',
+             found.specs('written'))):
+        yield figure(work, peer, {
+            named(spec): against(found, theirs.format(spec), key,
+                                 ours.format(spec)) for spec in specs})
 
 
 def long_figures(found):
@@ -518,14 +337,14 @@ def long_figures(found):
             '': against(found, f'{long} {by}', 'seconds', f'{long} {peer}')})
     for key, word in WORDS.items():
         yield figure(f'60 s of chain 8, projected, {word}', '',
-                     {'': found.value(f'{long} ours', key, '')})
+                     {'': found.value(f'{long} ours', key)})
     yield figure('1000 runs by two processes', 'one process', {
         'processor time': found.value('sweeps four_bar processes',
-                                      'speed_up', ''),
+                                      'speed_up'),
         'on the clock': found.value('sweeps four_bar processes',
-                                    'wall_speed_up', '')})
+                                    'wall_speed_up')})
     yield figure('peak memory, chain 16, in MB', '', {
-        '': found.value('memory closed_chain:16', 'peak', '')})
+        '': found.value('memory closed_chain:16', 'peak')})
 
 
 WORDS = {'residual': 'largest residual', 'drift': 'drift of the energy'}
@@ -563,18 +382,21 @@ def versions(record):
                      in record['versions'].items()) + '.'
 
 
+#: Name of a file -> title, head and rows of a table.
+TABLES = {
+    'figures': ('Ratios', FIGURE_HEAD, figures),
+    'table': ('Table', HEAD, table),
+    'growth': ('Growth with the number of bodies', GROWTH_HEAD, growth),
+    'methods': ('The classes of the package', METHOD_HEAD, methods)}
+
+
 def markdown(record):
     """All tables as text."""
     parts = [f'# Benchmarks of {record["date"]}', versions(record),
              'Processor time, medians; errors are relative to accelerations '
              'from 50 digits.']
-    for title, head, rows in (
-            ('Ratios', FIGURE_HEAD, figures(record)),
-            ('Table', HEAD, table(record)),
-            ('Growth with the number of bodies', GROWTH_HEAD,
-             growth(record)),
-            ('The classes of the package', METHOD_HEAD, methods(record))):
-        rows = list(rows)
+    for title, head, rows in TABLES.values():
+        rows = list(rows(record))
         if rows:
             parts.append(f'## {title}')
             parts.append('\n'.join(map(line, (
@@ -586,85 +408,19 @@ def line(cells):
     return '| ' + ' | '.join(cell.replace('|', '/') for cell in cells) + ' |'
 
 
-def csv(head, rows):
-    """For the directive ``csv-table``."""
-    def cell(text):
-        return '"' + text.replace('"', '""') + '"'
-    return '\n'.join(','.join(map(cell, cells))
-                     for cells in (head, *rows)) + '\n'
-
-
 def write(record, place):
     """The table, the same for the documentation, and the plot."""
     (place/'table.md').write_text(markdown(record))
     (place/'run.txt').write_text(
         f'Run of {record["date"]}, patience {record["patience"]:.0f} s. '
         f'{versions(record)}\n')
-    for name, head, rows in (
-            ('figures', FIGURE_HEAD, figures(record)),
-            ('table', HEAD, table(record)),
-            ('growth', GROWTH_HEAD, growth(record)),
-            ('methods', METHOD_HEAD, methods(record))):
-        (place/f'{name}.csv').write_text(csv(head, rows))
+    for name, (_, head, rows) in TABLES.items():
+        with (place/f'{name}.csv').open('w') as file:
+            csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator='\n'
+                       ).writerows([head, *rows(record)])
+    from plots import plot, plot_precision
     plot(record, place/'growth.png')
     plot_precision(record, place/'precision.png')
-
-
-COLOURS = {'graph': 'C0', 'kane': 'C1', 'lagrange': 'C2'}
-LABELS = {'graph': 'on the graph', **{
-    key: PEERS[key] for key in ('kane', 'lagrange')}}
-
-
-def plot(record, file):
-    """Time of a derivation over the number of bodies."""
-    from matplotlib import pyplot as plt
-    found = Results(record)
-    figure, axes = plt.subplots(1, len(FAMILIES), figsize=(9, 3.2),
-                                sharey=True, layout='constrained')
-    for ax, name in zip(axes, FAMILIES):
-        for who, points in (
-                ('graph', curve(found, 'grow', name, key='graph')),
-                ('kane', curve(found, 'upstream_derive', name, 'kane')),
-                ('lagrange', curve(found, 'upstream_derive', name,
-                                   'lagrange'))):
-            if points:
-                ax.loglog(*zip(*points), 'o-', color=COLOURS[who],
-                          label=LABELS[who])
-        ax.set_title(NAMES[name])
-        ax.set_xlabel('bodies')
-        ax.set_xticks([4, 8, 16, 32, 64], ['4', '8', '16', '32', '64'])
-        ax.minorticks_off()
-        ax.grid(alpha=0.3)
-    axes[0].set_ylabel('time of a derivation [s]')
-    axes[0].legend(frameon=False, fontsize='small')
-    figure.savefig(file, dpi=80)
-    plt.close(figure)
-
-
-def plot_precision(record, file):
-    """Time of a motion over its error."""
-    from matplotlib import pyplot as plt
-    found = Results(record)
-    specs = found.specs('precision')
-    if not specs:
-        return
-    figure, axes = plt.subplots(
-        1, len(specs), figsize=(2.6*len(specs) + 1, 3.6), sharey=True,
-        layout='constrained')
-    for ax, spec in zip(axes, specs):
-        for k, (by, label) in enumerate(INTEGRATORS.items()):
-            errors, times = points(found, spec, by)
-            ax.loglog(errors, times, 'o-', color=f'C{k}', label=label,
-                      markersize=3)
-        ax.set_title(named(spec))
-        ax.set_xlabel('error')
-        ax.set_xlim(1e-2, 1e-13)
-        ax.grid(alpha=0.3)
-    axes[0].set_ylabel('processor time [s]')
-    figure.legend(*axes[0].get_legend_handles_labels(), frameon=False,
-                  fontsize='small', loc='outside lower center', ncols=3)
-    figure.savefig(file, dpi=80)
-    plt.close(figure)
 
 
 if __name__ == '__main__':              # again from the numbers of a run

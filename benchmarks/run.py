@@ -42,11 +42,10 @@ PRECISE = ('cartesian_pendulum', 'rolling_disc', 'four_bar',
            'closed_chain:4', 'closed_chain:8')
 INTEGRATORS = ('ours', 'ours_rk45', 'ours_taylor', 'scipy', 'lambdified',
                'cyrk', 'heyoka', 'diffrax', 'mujoco', 'exudyn')
-# The pendulum has no bodies; a disc that rolls is no row of bars.
+# The pendulum has no bodies; a disc that rolls is not a row of bars.
 NOT_THERE = {('cartesian_pendulum', 'lambdified'),
              ('rolling_disc', 'mujoco'), ('rolling_disc', 'exudyn')}
 PROGRAMS = ('pinocchio', 'drake', 'exudyn', 'mujoco')
-BACKENDS = ('llvm', 'numpy')
 BATCHES = ('closed_chain:8', 'bicycle', 'bicycle_whole')
 GROWN = {'closed_chain': (4, 8, 16, 32),
          'closed_chain_absolute': (8, 16, 32, 64),
@@ -59,116 +58,56 @@ UPSTREAM_GROWN = {'closed_chain': {'kane': (4, 6, 8, 10, 12),
                                       'lagrange': (4, 5)}}
 
 
-def derivation():
-    for spec in DERIVED:
-        yield 'derive', spec
-        yield 'upstream_derive', spec, 'kane'
-    for spec in ('closed_chain:4', 'closed_chain:8', 'bicycle_whole'):
-        yield 'upstream_derive', spec, 'lagrange'
-
-
-def size():
-    for spec in DERIVED:
-        yield 'derive', spec
-        yield 'size', spec
-    for spec in WRITTEN:
-        yield 'written', spec, 'ours'
-        yield 'written', spec, 'kane'
-
-
-def call():
-    for spec in CALLED:
-        yield 'numbers', spec
-        for backend in BACKENDS:
-            yield 'function', spec, backend
-        yield 'cython', spec
-
-
-def native():
-    for spec in CALLED:
-        yield 'numbers', spec
-        yield 'function', spec, 'llvm'
-        for form in ('blocks', 'result'):
-            yield 'casadi', spec, form
-    for spec in MECHANISMS:
-        for name in PROGRAMS:
-            yield 'program', spec, name
-
-
-def derivatives():
-    for spec in CALLED:
-        yield 'numbers', spec
-        yield 'jacobian', spec, 'ours'
-        yield 'jacobian', spec, 'casadi'
-        yield 'jacobian', spec, 'jax'
-    for spec in MECHANISMS:
-        yield 'jacobian', spec, 'pinocchio'
-    for spec in ('closed_chain:8', 'bicycle'):
-        yield 'gradient', spec
-
-
-def batch():
-    for spec in BATCHES:
-        yield 'numbers', spec
-        yield 'batch', spec, 'auto'
-        yield 'batch', spec, 'numpy'
-        yield 'batch', spec, 'lambdify'
-
-
-def simulation():
-    yield 'simulation', 'closed_chain:8', 'auto'
-    yield 'simulation', 'closed_chain:8', 'cython'
-    for spec in ('four_bar', 'rolling_disc', 'cartesian_pendulum'):
-        yield 'motion', spec
-    for by in LONG:
-        yield 'long_run', 'closed_chain:8', by
-    for by in ('processes', 'dask'):
-        yield 'sweeps', 'four_bar', by
-
-
-def precision():
-    for spec in PRECISE:
-        for by in INTEGRATORS:
-            if (spec, by) not in NOT_THERE:
-                yield 'precision', spec, by
-
-
-def memory():
-    yield 'memory', 'closed_chain:16'
-    yield 'memory', 'closed_chain:32'
+def each(specs, *jobs):
+    """Jobs, as texts ``'name argument ...'``, for each of the models."""
+    return [(name, spec, *arguments) for spec in specs
+            for name, *arguments in map(str.split, jobs)]
 
 
 def growth():
     for name, sizes in GROWN.items():
-        for n in sizes:
-            yield 'grow', f'{name}:{n}'
+        yield from each([f'{name}:{n}' for n in sizes], 'grow')
         for method, sizes in UPSTREAM_GROWN[name].items():
-            for n in sizes:
-                yield 'upstream_derive', f'{name}:{n}', method
+            yield from each([f'{name}:{n}' for n in sizes],
+                            f'upstream_derive {method}')
 
 
-def solvers():
-    for spec in ('bicycle', 'bicycle_whole'):
-        yield 'numbers', spec
-        for solver in ('LU', 'CRAMER'):
-            yield 'solvers', spec, solver
-
-
-def methods():
-    for spec in ('closed_chain:8', 'four_bar', 'rolling_disc', 'snakeboard',
-                 'bicycle_whole'):
-        yield 'methods', spec
-
-
-GROUPS = {group.__name__: group for group in (
-    derivation, size, call, native, derivatives, batch, simulation, precision,
-    memory, growth, solvers, methods)}
+GROUPS = {
+    'derivation': each(DERIVED, 'derive', 'upstream_derive kane') + each(
+        ('closed_chain:4', 'closed_chain:8', 'bicycle_whole'),
+        'upstream_derive lagrange'),
+    'size': each(DERIVED, 'derive', 'size') + each(
+        WRITTEN, 'written ours', 'written kane'),
+    'call': each(CALLED, 'numbers', 'function llvm', 'function numpy',
+                 'cython'),
+    'native': each(CALLED, 'numbers', 'function llvm', 'casadi blocks',
+                   'casadi result') + each(
+        MECHANISMS, *(f'program {name}' for name in PROGRAMS)),
+    'derivatives': each(CALLED, 'numbers', 'jacobian ours', 'jacobian casadi',
+                        'jacobian jax') + each(
+        MECHANISMS, 'jacobian pinocchio') + each(
+        ('closed_chain:8', 'bicycle'), 'gradient'),
+    'batch': each(BATCHES, 'numbers', 'batch auto', 'batch numpy',
+                  'batch lambdify'),
+    'simulation': each(
+        ['closed_chain:8'], 'simulation auto', 'simulation cython') + each(
+        ('four_bar', 'rolling_disc', 'cartesian_pendulum'), 'motion') + each(
+        ['closed_chain:8'], *(f'long_run {by}' for by in LONG)) + each(
+        ['four_bar'], 'sweeps processes', 'sweeps dask'),
+    'precision': [job for job in each(
+        PRECISE, *(f'precision {by}' for by in INTEGRATORS))
+        if job[1:] not in NOT_THERE],
+    'memory': each(('closed_chain:16', 'closed_chain:32'), 'memory'),
+    'growth': [*growth()],
+    'solvers': each(('bicycle', 'bicycle_whole'), 'numbers', 'solvers LU',
+                    'solvers CRAMER'),
+    'methods': each(('closed_chain:8', 'four_bar', 'rolling_disc',
+                     'snakeboard', 'bicycle_whole'), 'methods')}
 
 
 def chosen(names):
     """The jobs of groups, each once."""
-    return list(dict.fromkeys(
-        job for name in names for job in GROUPS[name]()))
+    return list(dict.fromkeys(job for name in names for job in GROUPS[name]))
 
 
 def measured(jobs, patience, development=None):

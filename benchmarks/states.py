@@ -20,7 +20,6 @@ SEEDS = (1, 2, 3)
 
 
 def build(spec):
-    """The ready model ``name`` or ``name:size``."""
     name, _, size = spec.partition(':')
     return model(name, n=int(size)) if size else model(name)
 

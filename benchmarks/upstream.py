@@ -128,12 +128,6 @@ def cython(given):
     return function, p, method
 
 
-def sizes(given):
-    """Numbers of speeds and of velocity rows."""
-    rows = given.arguments.get('velocity_constraints')
-    return len(given.speeds), len(rows or ())
-
-
 def flat_function(given, matrices, modules):
     """Entries of matrices as a function of states and constants."""
     names = [*given.coordinates, *given.speeds]
@@ -211,7 +205,8 @@ def lambdified(given):
 def batch_function(given):
     """Accelerations of many states by ``lambdify`` on arrays and NumPy's
     stacked solver."""
-    o, m = sizes(given)
+    o = len(given.speeds)
+    m = len(given.arguments.get('velocity_constraints') or ())
     entries = flat_function(given, blocks(given), 'numpy')
     p = list(given.parameters.values())
 

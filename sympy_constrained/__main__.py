@@ -54,7 +54,6 @@ def main(arguments=None):
 
 
 def parser():
-    """The parser of the command line."""
     result = argparse.ArgumentParser(
         prog='python -m sympy_constrained', description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -91,14 +90,12 @@ def parser():
 
 
 def list_models(given):
-    """The ``list`` command."""
     for name in MODELS:
         print(f'{name:28} {model(name).title}')
     return 0
 
 
 def compare_models(given):
-    """The ``compare`` command."""
     try:
         from .comparison import compare
         if given.save:
@@ -134,7 +131,6 @@ def working(found, task):
 
 
 def write_pages(given):
-    """The ``report`` command."""
     from .report import report
 
     def written(found):
@@ -184,8 +180,8 @@ def find_model(name):
     file = Path(path + '.py')
     if not file.is_file():
         raise ValueError(
-            f"There is no file {file}. Give the path of a Python file, or "
-            "the name of a ready model.")
+            f"The file {file} does not exist. Give the path of a Python "
+            "file, or the name of a ready model.")
     return model_of_file(file, runpy.run_path(str(file)), wanted.lstrip(':'))
 
 

@@ -5,7 +5,7 @@ Napoleon does most of it. This extension adds, before napoleon runs:
 * section titles that napoleon does not know become plain headings;
 * numbered references ``[1]_`` keep the number they have in the docstring
   (several docstrings on one page would claim the same footnote);
-* defaults that are no Python expression are shown as ``...``;
+* defaults that are not Python expressions are shown as ``...``;
 * a method class shows both call signatures instead of ``*args``;
 * modules that are not for imports are not shown.
 
@@ -91,7 +91,7 @@ def read_docstring(app, what, name, obj, options, lines):
 
 
 def read_signature(app, what, name, obj, options, signature, returned):
-    """A default that is no Python expression, ``<factory>``, is ``...``."""
+    """A default that is not a Python expression, ``<factory>``, is ``...``."""
     if what == 'class' and issubclass(obj, ConstrainedMethod):
         return call_signatures(obj), returned
     if signature:

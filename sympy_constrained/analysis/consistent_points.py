@@ -19,9 +19,6 @@ from ..model.call_signatures import check_known
 from ..model.system import freeze
 from ..precision import DIGITS, precise
 
-__all__ = ['admissible_values', 'evaluated', 'has_floats', 'inner', 'largest',
-           'norm', 'orthonormal_rows', 'project_out', 'sizes_elsewhere']
-
 SETTLED = mp.mpf(10)**(5 - DIGITS)
 # The new part of a row, relative to its size, that makes it independent. A
 # double root is met to the square root of SETTLED only, and must count as 0.
@@ -59,9 +56,11 @@ def admissible_values(system, sample=None, seed=0):
                 candidates.append(values)
             if candidates and attempt >= FEW:
                 return most_regular(system, candidates)
-            found, _ = residuals_at(posed, values, level, f'{level}_jacobian')
-            if norm(found) < least:
-                least, nearest = norm(found), (level, list(map(abs, found)))
+            residuals, _ = residuals_at(
+                posed, values, level, f'{level}_jacobian')
+            if norm(residuals) < least:
+                least = norm(residuals)
+                nearest = level, list(map(abs, residuals))
     raise no_state(system, *nearest)
 
 
@@ -154,7 +153,7 @@ def has_floats(system, sample):
 
 
 def check_sample(system, sample):
-    """Raise if a sample is no dictionary of the model's symbols."""
+    """Raise if a sample is not a dictionary of the model's symbols."""
     if sample is None:
         return
     if not isinstance(sample, Mapping):
@@ -183,10 +182,10 @@ def random_values(system, sample, random, attempt):
 
 def stand_ins(system):
     """Smooth functions in the place of undefined ones, by their class."""
-    found = {f.func for template in system.graph.templates
-             for f in template.atoms(AppliedUndef)}
+    functions = {f.func for template in system.graph.templates
+                 for f in template.atoms(AppliedUndef)}
     result = {}
-    for k, function in enumerate(sorted(found, key=str)):
+    for k, function in enumerate(sorted(functions, key=str)):
         def smooth(*x, k=k):
             return sin(sum((i + 2 + k)*y for i, y in enumerate(x))/3 + k)/4
         result[function] = smooth
@@ -243,11 +242,11 @@ def settle(system, values, residual, jacobian, unknowns, careful=True):
             break
         trial = {**values, **{x: values[x] - dx
                               for x, dx in zip(unknowns, step)}}
-        found = weighted(weights, *residuals_at(
+        moved = weighted(weights, *residuals_at(
             system, trial, residual, jacobian))
-        if inner(found[0], found[0]) < square:
+        if inner(moved[0], moved[0]) < square:
             values.update(trial)
-            h, J = found
+            h, J = moved
             size = largest(values, unknowns)
             damping = max(damping/(4 if careful else 100), least)
         else:

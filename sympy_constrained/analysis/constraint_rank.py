@@ -7,19 +7,19 @@ hold. Therefore rows are examined at states that satisfy the constraints
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from mpmath import mp
 
 from ..errors import (
-    ConstraintError, InconsistentConstraintsError, MissingIngredientError,
-    UnsupportedFeatureError)
+    ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
+    MissingIngredientError, UnsupportedFeatureError)
 from ..precision import precise
-from .consistent_points import DIGITS, evaluated, norm, orthonormal_rows
+from .consistent_points import (
+    DEPENDENT_THERE, DIGITS, admissible_values, evaluated, norm,
+    orthonormal_rows)
 from .examined_states import examine
-
-__all__ = ['ConstraintReport', 'constraint_report', 'rank_at',
-           'without_repetitions']
 
 # The new part of a column of A, relative to the largest, that counts.
 INDEPENDENT = mp.mpf('1e-8')
@@ -177,19 +177,19 @@ def constraint_report(system, sample=None, inconsistent='error',
 def examined_points(system, sample):
     """The states to judge by, and whether there is only the sample."""
     # States that can move are preferred: the others say nothing about motions.
-    found, mobile = [], []
+    points, mobile = [], []
     with precise(DIGITS):
         for seed in range(MOST_POINTS):
             try:
-                found.append(examine(system, sample, seed))
+                points.append(examine(system, sample, seed))
             except InconsistentConstraintsError:
-                if not (sample and found):
+                if not (sample and points):
                     raise
                 break
-            mobile = [point for point in found if point.mobile]
+            mobile = [point for point in points if point.mobile]
             if len(mobile) == POINTS:
                 break
-    return mobile or found[:POINTS], len(found) == 1
+    return mobile or points[:POINTS], len(points) == 1
 
 
 def doubts(system, points, best):
@@ -249,13 +249,6 @@ def rank_at(system, sample):
         return len(examine(system, sample, 0).kept)
 
 
-def row_relations(system, sample=None):
-    """Redundant row -> {independent row: coefficient}, without kinetics."""
-    with precise(DIGITS):
-        found = [examine(system, sample, seed) for seed in range(POINTS)]
-    return max(found, key=lambda point: len(point.kept)).relations
-
-
 def preferred_columns(system, report):
     """Columns of ``A`` that are preferred as pivots.
 
@@ -278,9 +271,10 @@ def preferred_columns(system, report):
 def columns_at(system, points, rows):
     """Columns of independent rows of ``A`` at each of some states."""
     with precise(DIGITS):
-        found = [evaluated(system, values, ('A',))['A'] for values in points]
+        matrices = [evaluated(system, values, ('A',))['A']
+                    for values in points]
         return orthonormal_columns(
-            [[A[k] for k in rows] for A in found], len(system.u))
+            [[A[k] for k in rows] for A in matrices], len(system.u))
 
 
 def orthonormal_columns(matrices, count):
@@ -303,9 +297,9 @@ def independent_columns(columns, preferred=()):
     with precise(DIGITS):
         kept = [independent_at(here, preferred) for here in columns]
         best = max(kept, key=len, default=())
-        usual = [(here, found) for here, found in zip(columns, kept)
-                 if len(found) == len(best)]
-        if any(set(found) != set(best) for _, found in usual):
+        usual = [(here, chosen) for here, chosen in zip(columns, kept)
+                 if len(chosen) == len(best)]
+        if any(set(chosen) != set(best) for _, chosen in usual):
             best = common_columns([here for here, _ in usual], preferred,
                                   len(best))
     if best is None:
@@ -412,8 +406,43 @@ def without_repetitions(system, sample):
     count = len(system.holonomic_rows)
     if not count or not system.velocity_rows:
         return system
-    with precise():
-        relations = row_relations(system, sample)
+    with precise(DIGITS):
+        points = [examine(system, sample, seed) for seed in range(POINTS)]
+    relations = max(points, key=lambda point: len(point.kept)).relations
     return system.without_velocity_rows(
         k for k, used in relations.items()
         if k >= count and max(used, default=count) < count)
+
+
+def warn_of_added_rows(system, sample=None):
+    """Warn if the velocity constraints do not imply the holonomic ones."""
+    # ``KanesMethod`` takes its motion from the velocity constraints alone.
+    # Without a state at which to decide there is no warning.
+    rows = system.unstated
+    if not rows:
+        return
+    with suppress(ConstrainedDynamicsError), precise(DIGITS):
+        for seed in range(POINTS):
+            rows = independent_rows(system, rows, admissible_values(
+                system, sample, seed), DEPENDENT_THERE)
+            if not rows:
+                return
+        warnings.warn(
+            f"Row {', '.join(map(str, rows))} of "
+            "`configuration_constraints` is kept in addition to "
+            "`velocity_constraints`, from which its rate does not follow. "
+            "KanesMethod uses such a row in `linearize` only, and has "
+            "another motion. For that motion leave the row out; else "
+            "give its rate with the velocity constraints, or those "
+            "without such rates as `nonholonomic_constraints`.",
+            stacklevel=2)
+
+
+def independent_rows(system, rows, values, tolerance):
+    """Those of the rows that do not follow from all others at a state."""
+    others = [k for k in range(len(system.holonomic_rows) + len(
+        system.velocity_rows)) if k not in system.unstated]
+    A = evaluated(system, values, ('A',))['A']
+    order = (*others, *rows)
+    _, kept = orthonormal_rows([A[k] for k in order], tolerance)
+    return [order[k] for k, _ in kept if k >= len(others)]

@@ -9,8 +9,6 @@ from .consistent_points import (
     DEPENDENT, DEPENDENT_THERE, SETTLED, admissible_values, evaluated,
     has_floats, largest, norm, orthonormal_rows, project_out, sizes_elsewhere)
 
-__all__ = ['Examined', 'examine', 'relation']
-
 # The new part of a row where masses of different size are compared.
 MASSLESS = mp.mpf('1e-18')
 
@@ -98,10 +96,10 @@ def dependencies(rows, basis, extended):
 
 def relation(parts, extended, small):
     """Independent row -> coefficient, of a row with components ``parts``."""
-    found = {}
+    coefficients = {}
     for number, used in reversed(extended):
         c = parts[len(used) - 1]/used[-1]
         parts = [x - c*y for x, y in zip(parts, used)]
         if abs(c) > small:
-            found[number] = c
-    return dict(sorted(found.items()))
+            coefficients[number] = c
+    return dict(sorted(coefficients.items()))

@@ -17,9 +17,6 @@ from sympy import (
 from ..precision import precise
 from .consistent_points import has_floats, stand_ins
 
-__all__ = ['vanishing', 'Vanishing', 'counterexample', 'values_at',
-           'floats_at']
-
 # Relative sizes that count as zero, for exact and for inexact dimensions.
 ROUNDING, INEXACT = mp.mpf('1e-15'), mp.mpf('1e-8')
 # A proof is tried up to so many operations, symbols and terms of a sum.
@@ -62,42 +59,50 @@ def counterexample(system, graph, name, sample, states):
     """A state where an output is not zero, or None; see :func:`vanishing`."""
     small = INEXACT if has_floats(system, sample) else ROUNDING
     for seed, values in enumerate(states):
-        found = values_at(system, graph, values, (name,), seed)
-        size = values_at(system, graph, values, (name,), seed, largest=True)
-        if any(abs(x) > small*size for row in found[name] for x in row):
-            return Vanishing(False, values, found[name])
+        sizes = relative_sizes(system, graph, values, name, seed)
+        if any(x > small for row in sizes for x in row):
+            return Vanishing(False, values, values_at(
+                system, graph, values, (name,), seed)[name])
     return None
 
 
-def values_at(system, graph, values, names, seed=0, largest=False):
-    """Outputs of a graph, or the largest intermediate value, at a state."""
-    values = {**others(system, graph, seed), **values}
+def values_at(system, graph, values, names, seed=0):
+    """Outputs of a graph at a state; inputs without a value are random."""
     with precise():
-        evaluate = graph.largest if largest else graph.evaluate
-        return evaluate(values, names, mp, stand_ins(system))
+        return graph.evaluate({**others(system, graph, seed), **values},
+                              names, mp, stand_ins(system))
+
+
+def relative_sizes(system, graph, values, name, seed=0):
+    """Sizes of an output relative to the largest value met on the way."""
+    rows = values_at(system, graph, values, (name,), seed)[name]
+    with precise():
+        largest = graph.largest({**others(system, graph, seed), **values},
+                                (name,), mp, stand_ins(system))
+        return [[abs(x)/largest for x in row] for row in rows]
 
 
 def others(system, graph, seed=0):
     """Random values of the inputs of a graph."""
-    random, found = Random(f'others {seed}'), {}
+    random, numbers = Random(f'others {seed}'), {}
     for x in graph.inputs:
         number = mp.mpf(random.randint(1, 10**9))/10**9
         sign = random.choice((-1, 1)) if x in system.q else 1
-        found[x] = sign*number
-    return found
+        numbers[x] = sign*number
+    return numbers
 
 
 def floats_at(system, graph, name, states):
     """An output in floats at each of some states, where it has a value."""
-    found, more, functions = [], others(system, graph), stand_ins(system)
+    matrices, more, functions = [], others(system, graph), stand_ins(system)
     for values in states:
         try:
             rows = graph.evaluate({**more, **values}, (name,),
                                   functions=functions)[name]
-            found.append([[float(x) for x in row] for row in rows])
+            matrices.append([[float(x) for x in row] for row in rows])
         except (ArithmeticError, TypeError, ValueError):    # no value there
             continue
-    return found
+    return matrices
 
 
 def proved(system, graph, name, relations):

@@ -242,7 +242,6 @@ def attempts(reference, found, limit):
 
 
 def attempt(reference, recipe, limit):
-    """The :class:`Formulation` of one recipe."""
     began = processor_time()
     result = Formulation(recipe.name, Verdict.REFUSES,
                          is_ours=recipe.is_ours)

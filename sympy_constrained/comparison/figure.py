@@ -110,7 +110,6 @@ def draw_errors(ax, found, colors):
 
 
 def draw_bars(ax, values, colors, form):
-    """Bars with their values."""
     values = np.array(values, dtype=float)      # None becomes nan
     bars = ax.barh(range(len(values)), values, height=0.55, color=colors,
                    alpha=0.6)

@@ -153,7 +153,6 @@ def check_method(cls, models=None, *, backends=None, seed=0):
 
 
 def check_model(cls, model: Model, backends, seed):
-    """The :class:`ModelCheck` of one model."""
     known = {*cls._accepts, *signature(cls.__init__).parameters, 'sample'}
     strange = [name for name in model.extra if name not in known
                and name != 'acceleration_constraints']

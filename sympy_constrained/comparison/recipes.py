@@ -60,47 +60,9 @@ class Recipe:
     is_ours: bool = True
 
 
-def recipes(reference, forms=False):
-    """The formulations of this package, in the order of the table."""
-    def formed_by(cls):
-        return lambda reference: formed(made(reference, cls))
-
-    found = [
-        Recipe('block system, 50 digits', lambda reference: None,
-               fifty_digits),
-        Recipe('UdwadiaKalabaMethod, closed form', closed_form,
-               from_closed_form),
-        Recipe('RouthMethod', formed_by(RouthMethod), from_method),
-        Recipe('HamelEmbedding, corrected',
-               lambda reference: formed(embedding(reference).corrected),
-               from_corrected),
-        Recipe('HamelEmbedding',
-               lambda reference: formed(embedding(reference)),
-               from_embedded),
-        Recipe('LinearMappingMethod', mapped, from_method),
-        Recipe('GibbsAppellMethod', formed_by(GibbsAppellMethod),
-               from_gibbs_appell)]
-    if not isinstance(reference.method, UdwadiaKalabaMethod):
-        found = [
-            Recipe('UdwadiaKalabaMethod', formed_by(UdwadiaKalabaMethod),
-                   from_method),
-            *(recipe for recipe in found if not recipe.name.startswith(
-                ('UdwadiaKalabaMethod', type(reference.method).__name__)))]
-    own = reference.model.method
-    if own is not None and type(own) not in BUILT_IN:
-        found.insert(0, Recipe(type(own).__name__, lambda _: formed(own),
-                               from_method))
-    if forms:
-        shared = cache(lambda: made(reference, GibbsAppellMethod))
-        found += [form_recipe(form, shared) for form in FORMS]
-    return [*found, Recipe('VaccoMethod', formed_by(VaccoMethod),
-                           from_vacco)]
-
-
 # -- making methods ------------------------------------------------------
 
 def made(reference, cls, **options):
-    """A new method object of a class for the model."""
     given = reference.model.method
     return cls.from_method(given if type(given) is cls else reference.method,
                            sample=reference.sample, **options)
@@ -110,8 +72,8 @@ def own_options(method):
     """Names of given options that SymPy's classes do not take."""
     found = [name for name, is_given in method._special.items() if is_given]
     found += [name for name, value in method._options.items()
-              if value is not None and name not in (
-                  *found, 'potential_energy', 'stabilization')]
+              if value is not None and name in method._accepts and name not in
+              (*found, 'potential_energy', 'stabilization')]
     if method._shape == 'kane' and method._potential != 0:
         found.append('potential_energy')
     return found
@@ -121,6 +83,10 @@ def formed(method):
     """A method that has derived its equations."""
     method.equations_of_motion
     return method
+
+
+def formed_by(cls):
+    return lambda reference: formed(made(reference, cls))
 
 
 # -- from equations to values --------------------------------------------
@@ -237,7 +203,6 @@ def best_columns(matrices, preferred):
 
 
 def from_corrected(reference, method):
-    """The equations of Voronets."""
     return from_method(reference, method,
                        explain=lambda agrees: (eliminated(method), False))
 
@@ -314,15 +279,16 @@ def from_vacco(reference, method):
 
 # -- classical forms -----------------------------------------------------
 
-def form_recipe(form, shared):
-    """Recipe of a classical form of the method that ``shared`` returns."""
-    def derive(reference):
-        method = shared()
-        return method, Graph.of({'form': method.classical_equations(form)},
-                                method.system.t)
+def form_recipes(reference):
+    """Recipes of the classical forms of one method."""
+    shared = cache(lambda: made(reference, GibbsAppellMethod))
 
-    return Recipe(f'GibbsAppell, {FORM_NAMES.get(form, form.title())}',
-                  derive, from_form)
+    def derived_by(form):
+        return lambda _: (shared(), Graph.of(
+            {'form': shared().classical_equations(form)}, shared().system.t))
+
+    return [Recipe(f'GibbsAppell, {FORM_NAMES.get(form, form.title())}',
+                   derived_by(form), from_form) for form in FORMS]
 
 
 def from_form(reference, made):
@@ -347,3 +313,38 @@ def from_form(reference, made):
             raise ArithmeticError('it does not determine the accelerations')
         rates.append(found)
     return Derived(rates, operations=graph.operation_count())
+
+
+# -- all -----------------------------------------------------------------
+
+#: Name -> the functions of a :class:`Recipe`, in the order of the table.
+OURS = {
+    'UdwadiaKalabaMethod': (formed_by(UdwadiaKalabaMethod), from_method),
+    'block system, 50 digits': (lambda reference: None, fifty_digits),
+    'UdwadiaKalabaMethod, closed form': (closed_form, from_closed_form),
+    'RouthMethod': (formed_by(RouthMethod), from_method),
+    'HamelEmbedding, corrected': (
+        lambda reference: formed(embedding(reference).corrected),
+        from_corrected),
+    'HamelEmbedding': (lambda reference: formed(embedding(reference)),
+                       from_embedded),
+    'LinearMappingMethod': (mapped, from_method),
+    'GibbsAppellMethod': (formed_by(GibbsAppellMethod), from_gibbs_appell),
+    'VaccoMethod': (formed_by(VaccoMethod), from_vacco)}
+
+
+def recipes(reference, forms=False):
+    """The formulations of this package other than the reference."""
+    names, own = list(OURS), reference.model.method
+    if isinstance(reference.method, UdwadiaKalabaMethod):
+        names.remove('UdwadiaKalabaMethod')
+    else:
+        names = [name for name in names if not name.endswith('closed form')
+                 and not name.startswith(type(reference.method).__name__)]
+    found = [Recipe(name, *OURS[name]) for name in names]
+    if own is not None and type(own) not in BUILT_IN:
+        found.insert(0, Recipe(type(own).__name__, lambda _: formed(own),
+                               from_method))
+    if forms:
+        found[-1:-1] = form_recipes(reference)
+    return found

@@ -177,11 +177,9 @@ class Comparison:
             '\n'.join(f'- {x}' for x in self._motion())])
 
     def as_rows(self):
-        """A dictionary for each formulation."""
         return [f.as_row() for f in self.formulations]
 
     def _headline(self):
-        """Lines that describe the model."""
         graph = self.method.system.graph
         return [f'{self.model.name}: {self.model.title}',
                 *described(self.method.system, self.report),

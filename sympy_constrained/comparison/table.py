@@ -58,7 +58,6 @@ def brief(formulation, notes):
 
 
 def cells(f, notes):
-    """The cells of one row."""
     def shown(value, form):
         return '' if value is None else format(value, form)
 

@@ -3,7 +3,7 @@ from sympy.physics.mechanics import RigidBody, dynamicsymbols
 
 from .. import _compat
 from ..errors import ConstraintError, KinematicsError
-from ..model.kinematics import breadth_first
+from ..model.geometry import breadth_first
 from .geometry import ContactGeometryBase
 
 __all__ = ['centre_velocity', 'check_attached', 'check_connected',
@@ -46,8 +46,8 @@ def check_pair(parent, child):
             "Exchange parent and child: the normal is that of the parent, "
             "which may move, and the child may be the ground.")
     raise ConstraintError(
-        "A vertex meets an edge or a vertex without a normal, so this is no "
-        "contact. For a bead on a wire give two holonomic rows, or none and "
+        "A vertex meets an edge or a vertex without a normal, so this is not "
+        "a contact. For a bead on a wire give two holonomic rows, or none and "
         "locate the bead with `locate(name, s)` of the wire, where s is its "
         "coordinate; for two vertices take a ball joint.")
 

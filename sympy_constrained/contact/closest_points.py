@@ -164,7 +164,7 @@ class ContactFinder:
             "from poles of their parameters.")
 
     def fault(self, known, x):
-        """Why a solution of the equations is no contact, or None."""
+        """Why a solution of the equations is not a contact, or None."""
         (side,), = self.at('side', known, x)
         if abs(side + 1) > OPPOSITE:
             return ("the bodies are on the wrong side, n1.n2 = 1, as if one "

@@ -68,9 +68,9 @@ class ContactGeometryBase(ABC):
         if moving:
             raise ConstraintError(
                 f"The position of {type(self).__name__} contains "
-                f"{max(moving, key=str)}, which is no parameter of it. A "
-                "contact needs a rigid shape: let the frame and the point "
-                "move instead.")
+                f"{max(moving, key=str)}, a function of time that is not a "
+                "parameter. A contact needs a rigid shape: let the frame and "
+                "the point move instead.")
 
     def __repr__(self):
         return f'<{type(self).__name__} in {self.frame}>'
@@ -225,10 +225,10 @@ def solve_small(matrix, right) -> Matrix:
 
 
 def positive(value, name) -> Expr:
-    """A dimension as an expression, unless it is no positive number."""
+    """A dimension as an expression, which may be positive."""
     found = as_expression(value)
     if not isinstance(found, Expr):
-        raise TypeError(f"`{name}` is {value!r}, which is no expression. "
+        raise TypeError(f"`{name}` is {value!r}, not a number or expression. "
                         "Give a positive dimension.")
     if found.is_extended_nonpositive or found.is_finite is False or (
             found.is_extended_real is False or found is S.NaN):

@@ -243,15 +243,12 @@ class ChartPair(Pair):
         return (self.parent.first_fundamental_form()
                 - gap*self.parent.second_fundamental_form())
 
-    def relative_curvature(self):
-        return self._curvature(0)
-
     def convexity(self, gap):
         if self.parent.dimension == 1:
             return [self.relative_curvature()]
-        return [self._curvature(gap), self._focus(gap)]
+        return [self.relative_curvature(gap), self._focus(gap)]
 
-    def _curvature(self, gap):
+    def relative_curvature(self, gap=0):
         if self.parent.dimension == 1:
             return Matrix(0, 0, [])
         bend = self._forms(gap)[0]

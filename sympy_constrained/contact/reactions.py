@@ -46,7 +46,7 @@ class ContactReactions:
         this contact, else a :exc:`.ConstraintError` is raised. For
         ``LagrangesMethod`` the result is in its ``lam_vec`` with the sign of
         ``rhs()``, which is opposite in its ``eom`` and
-        ``solve_multipliers()``. Multipliers that are no reactions raise
+        ``solve_multipliers()``. Multipliers that are not reactions raise
         :exc:`.UnsupportedFeatureError`: ``KanesMethod`` has none, those of
         ``VaccoMethod`` are impulses.
         """

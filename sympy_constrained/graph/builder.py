@@ -1,25 +1,17 @@
-"""Expressions under construction: nodes with value numbering.
+"""Expressions under construction: arithmetic of nodes with value numbering.
 
 A reference is an integer: ``0`` is zero, ``1`` is one, ``k > 0`` is node
-``k`` and ``-k`` its negation. A node is a tuple ``(kind, x, y)``. The rules
-for sums and products belong to one class, which makes the file long.
+``k`` and ``-k`` its negation. A node is a tuple ``(kind, x, y)``.
 """
 import math
-from fractions import Fraction
-from functools import lru_cache, reduce
-from hashlib import blake2b
+from functools import reduce
 
-from sympy import Float, Rational, Symbol
+from sympy import Float, Rational
 
 from ..errors import ConstrainedDynamicsError
+from .nodes import (
+    ADD, CALL, CONST, COS, INV, MUL, PRIME, ROOT, SIN, Nodes, digest)
 
-__all__ = ['GraphBuilder', 'CONST', 'INPUT', 'ADD', 'MUL', 'INV', 'ROOT',
-           'SIN', 'COS', 'CALL']
-
-CONST, INPUT, ADD, MUL, INV, ROOT, SIN, COS, CALL = range(9)
-
-PRIME = 2**127 - 1
-SHADOW_TOLERANCE = 1e-6
 MOST_FACTORS = 12
 SHADOW_FUNCTIONS = {
     name: getattr(math, name)
@@ -36,14 +28,7 @@ def sympy_float(value, *operands):
                  precision=max(digits)) if digits else None
 
 
-@lru_cache(maxsize=4096)
-def digest(seed, *key):
-    """A random number that belongs to a key."""
-    text = repr((seed, key)).encode()
-    return int.from_bytes(blake2b(text, digest_size=16).digest(), 'big')
-
-
-class GraphBuilder:
+class GraphBuilder(Nodes):
     """Hash-consed expressions under construction.
 
     Explanation
@@ -81,69 +66,6 @@ class GraphBuilder:
         coordinates are zero; see :func:`.graph.linalg.lu_solve`.
 
     """
-
-    def __init__(self, time=Symbol('t'), seed=0):
-        self.time = time
-        self.seed = seed
-        self.nodes = [(CONST, Fraction(0), None), (CONST, Fraction(1), None)]
-        self.values = [0, 1]            # fingerprints
-        self.shadows = [0.0, 1.0]
-        self.depends = [0, 0]           # bit i: depends on input i
-        self.inputs = []                # SymPy objects, by position
-        self.dynamic = 0                # bits of the inputs that move
-        self.templates = []             # of CALL nodes
-        self.bound = {}                 # SymPy object -> reference
-        self.read = {}                  # memo of the reader
-        self._shared = {}               # equal bits are one object
-        self._known = {0: 0, 1: 1, PRIME - 1: -1}
-        self._constants = {0: 0, 1: 1}
-        self._memo = {}
-        self._template_index = {}
-        self.partials = {}              # memo of calculus.partial
-        self.unwanted = 0               # bits of inputs, see avoid
-        self._divides = False           # whether there is an inverse
-        self._square_memo = {}
-        self._factor_memo = {}
-        self.at_states = None
-        self.pivots = {}                # memo of linalg.lu_solve
-
-    # -- leaves ----------------------------------------------------------
-
-    def input(self, symbol, dynamic=False):
-        """Reference of an input, which is declared by the first call."""
-        ref = self.bound.get(symbol)
-        if ref is None:
-            position = len(self.inputs)
-            value = digest(self.seed, 'input', position) % PRIME
-            shadow = 0.3 + digest(self.seed, 'shadow', position) % 10**9/1e9
-            self.inputs.append(symbol)
-            if dynamic:
-                self.dynamic |= 1 << position
-            ref = self._new((INPUT, position, None), value, shadow, 1.0,
-                            1 << position)
-            self.bound[symbol] = ref
-        return ref
-
-    def constant(self, value, text=None):
-        """Reference of an exact rational; ``text`` is a SymPy Float."""
-        ref = self._constants.get(value)
-        if ref is not None:
-            return ref
-        value = Fraction(value)
-        if value < 0:
-            return -self.constant(-value, None if text is None else -text)
-        number = value.numerator*pow(value.denominator, -1, PRIME) % PRIME
-        ref = self._known.get(number)
-        if ref is None:
-            try:
-                shadow = float(value)
-            except OverflowError:
-                shadow = math.nan
-            ref = self._new((CONST, value, text), number, shadow, 1.0, 0)
-        self._constants[value] = ref
-        return ref
-
-    # -- arithmetic ------------------------------------------------------
 
     def add(self, a, b):
         """Reference of ``a + b``."""
@@ -222,9 +144,9 @@ class GraphBuilder:
                 return self._square_sum(p, squares)
             for term, other in ((last, rest), (rest, last)):
                 if kind == ADD and term > 0 and self.nodes[term][0] == MUL:
-                    found = self._square_sum(term, squares)
-                    if found is not None:
-                        return self.add(other, found)
+                    total = self._square_sum(term, squares)
+                    if total is not None:
+                        return self.add(other, total)
         return None
 
     def _square_sum(self, k, squares):
@@ -238,27 +160,27 @@ class GraphBuilder:
 
     def _squares(self, k):
         """Squared sine or cosine in a product -> the other factors."""
-        found = self._square_memo.get(k)
-        if found is None:
+        squares = self._square_memo.get(k)
+        if squares is None:
             kind, x, y = self.nodes[k]
-            found = {}
+            squares = {}
             if kind == MUL and (x == y or self.nodes[x][0] == MUL
                                 or self.nodes[y][0] == MUL):
                 factors = self._factors(k)
                 if len({*factors}) < len(factors):
-                    found = {
+                    squares = {
                         x: factors[:i] + factors[i + 2:]
                         for i, x in enumerate(factors[1:])
                         if x == factors[i] and self.nodes[x][0] in (SIN, COS)}
-            self._square_memo[k] = found
-        return found
+            self._square_memo[k] = squares
+        return squares
 
     def _factors(self, k):
         """Sorted factors of a product, reduced; a long one is one factor."""
-        found = self._factor_memo.get(k)
-        if found is None:
+        factors = self._factor_memo.get(k)
+        if factors is None:
             kind, x, y = self.nodes[k]
-            found = (k,)
+            factors = (k,)
             if kind == MUL:
                 split = sorted(self._factors(x) + self._factors(y))
                 for z in [z for z in split if self.nodes[z][0] == INV
@@ -267,9 +189,9 @@ class GraphBuilder:
                         split.remove(z)
                         split.remove(self.nodes[z][1])
                 if len(split) <= MOST_FACTORS:
-                    found = tuple(split)
-            self._factor_memo[k] = found
-        return found
+                    factors = tuple(split)
+            self._factor_memo[k] = factors
+        return factors
 
     def sub(self, a, b):
         """Reference of ``a - b``."""
@@ -477,76 +399,3 @@ class GraphBuilder:
     def added(self, x, y):
         """References of ``x + y``."""
         return tuple(map(self.add, x, y))
-
-    # -- bookkeeping -----------------------------------------------------
-
-    def _new(self, key, value, shadow, scale, depends):
-        """The node with this value: an old one, or a new one."""
-        ref, differs = self._known.get(value), False
-        if ref is not None:
-            # a false merge, or another branch: keep the two apart
-            old = self.shadow(ref)
-            differs = abs(shadow - old) > SHADOW_TOLERANCE*max(
-                scale, abs(old))
-            # an old one may be written with inputs that only cancel
-            if not differs and not (
-                    self.depends[abs(ref)] & self.unwanted & ~depends):
-                self._memo[key] = ref
-                return ref
-        ref = self._memo[key] = len(self.nodes)
-        self.nodes.append(key)
-        self.values.append(value)
-        self.shadows.append(shadow)
-        self.depends.append(self._shared.setdefault(depends, depends))
-        if not differs:
-            self._known[value] = ref
-            self._known[PRIME - value] = -ref
-        return ref
-
-    def fingerprint(self, ref):
-        """Value of a reference at the random point of the prime field."""
-        value = self.values[abs(ref)]
-        return value if ref >= 0 else -value % PRIME
-
-    def shadow(self, ref):
-        """Value of a reference at the random real point; may be nan."""
-        return self.shadows[ref] if ref >= 0 else -self.shadows[-ref]
-
-    def avoid(self, inputs):
-        """Do not merge new nodes with old ones that depend on these inputs.
-
-        Needed where inputs are eliminated that cancel in old expressions.
-        """
-        mask = self.mask(inputs)
-        if mask & ~self.unwanted:
-            self.unwanted |= mask
-            self._memo = {
-                key: ref for key, ref in self._memo.items()
-                if key[0] in (SIN, COS)
-                or not self.depends[abs(ref)] & self.unwanted}
-
-    def same_value(self, a, b):
-        """Whether two references agree at the random real point.
-
-        This also sees identities of sines of sums, unlike fingerprints.
-        """
-        if a == b:
-            return True
-        s, t = self.shadow(a), self.shadow(b)
-        return abs(s - t) <= SHADOW_TOLERANCE*max(abs(s), abs(t), 1)
-
-    def mask(self, refs):
-        """Bits of the inputs on which any of the references depend."""
-        bits = 0
-        for ref in refs:
-            bits |= self.depends[abs(ref)]
-        return bits
-
-    def depends_on(self, ref, *inputs):
-        """Whether a reference depends on any of these input references."""
-        return bool(self.depends[abs(ref)] & self.mask(inputs))
-
-    def symbols_of(self, *refs):
-        """The inputs on which any of the references depend."""
-        mask = self.mask(refs)
-        return tuple(s for i, s in enumerate(self.inputs) if mask >> i & 1)

@@ -14,11 +14,8 @@ from fractions import Fraction
 from heapq import heapify, heappop, heappush
 
 from ..errors import ConstrainedDynamicsError
-from .builder import ADD, CALL, COS, INV, MUL, ROOT, SIN
+from .nodes import ADD, CALL, COS, INV, MUL, ROOT, SIN
 from .reading import chosen, derivative, partial
-
-__all__ = ['Derivation', 'time_derivative', 'gradient', 'jacobian',
-           'substitute', 'without']
 
 
 def reachable(builder, refs, mask, stop=()):
@@ -264,13 +261,13 @@ def without(builder, refs, inputs):
     inputs = list(inputs)
     builder.avoid(inputs)
     try:
-        found = substitute(builder, refs, dict.fromkeys(inputs, 0))
+        rebuilt_refs = substitute(builder, refs, dict.fromkeys(inputs, 0))
     except ConstrainedDynamicsError:    # divided by zero
-        found = substitute(builder, refs, {
+        rebuilt_refs = substitute(builder, refs, {
             k: builder.constant(Fraction(2*i + 5, 2*i + 3))
             for i, k in enumerate(inputs)})
     return [new if builder.fingerprint(ref) == builder.fingerprint(new)
-            else None for ref, new in zip(refs, found)]
+            else None for ref, new in zip(refs, rebuilt_refs)]
 
 
 def rebuilt(builder, node, of, templates):

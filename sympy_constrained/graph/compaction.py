@@ -8,9 +8,7 @@ from collections import Counter
 from heapq import heapify, heappop, heappush
 from itertools import chain
 
-from .builder import ADD, CALL, CONST, COS, INPUT, MUL, ROOT
-
-__all__ = ['compacted']
+from .nodes import ADD, CALL, CONST, COS, INPUT, MUL, ROOT
 
 MOST_PARTS = 24                 # of a sum or product whose pairs are compared
 
@@ -83,12 +81,12 @@ class Parts:
                     continue
                 begun[k] = Terms(self, self.sums[k])
             terms = begun[k]
-            found = terms.most_frequent()
-            if found is None:
+            frequent = terms.most_frequent()
+            if frequent is None:
                 self.sums[k] = terms.left()
                 waiting.pop()
                 continue
-            factor, group = found
+            factor, group = frequent
             inner = self.new()
             self.sums[inner] = [part for ref in group
                                 for part in self._divided(ref, factor)]

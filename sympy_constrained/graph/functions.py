@@ -6,8 +6,6 @@ before printing; the function itself is passed as a Python object.
 from sympy import Function
 from sympy.core.function import AppliedUndef
 
-__all__ = ['own_functions', 'unnamed']
-
 
 def own_functions(expressions):
     """Rename the user's functions in expressions to ``f0, f1, ...``.
@@ -35,7 +33,7 @@ def own_functions(expressions):
 
 def unnamed(expressions):
     """Names of function classes that are not valid Python identifiers."""
-    found = set().union(*(e.atoms(Function) for e in expressions))
-    return sorted({e.func.__name__ for e in found
+    functions = set().union(*(e.atoms(Function) for e in expressions))
+    return sorted({e.func.__name__ for e in functions
                    if not isinstance(e, AppliedUndef)
                    and not e.func.__name__.isidentifier()})

@@ -1,7 +1,7 @@
 """The frozen expression graph: named outputs of inputs."""
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf
 from types import MappingProxyType
 
@@ -12,16 +12,14 @@ from sympy.matrices import MatrixBase
 from sympy.printing.codeprinter import PrintMethodNotImplementedError
 
 from ..errors import MissingIngredientError
-from .builder import (
-    ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN, GraphBuilder)
+from .builder import GraphBuilder
 from .calculus import rebuilt
 from .compaction import compacted
 from .functions import own_functions
 from .matrix import GraphMatrix
+from .nodes import ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN
 from .reading import SLOTS, read
 from .writing import assignments, nested, used_nodes
-
-__all__ = ['Graph']
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,9 +207,9 @@ class Graph:
     def symbols(self, names=None):
         """The inputs that occur in these outputs."""
         order, _ = used_nodes(self.nodes, self._flat(names))
-        found = sorted(self.nodes[k][1] for k in order
-                       if self.nodes[k][0] == INPUT)
-        return tuple(self.inputs[p] for p in found)
+        used = sorted(self.nodes[k][1] for k in order
+                      if self.nodes[k][0] == INPUT)
+        return tuple(self.inputs[p] for p in used)
 
     # -- SymPy and numbers -----------------------------------------------
 
@@ -361,3 +359,11 @@ def numeric(template, count):
     if missing:
         raise NameError(*missing)
     return lambdify(SLOTS[:count], template, [own, 'mpmath'])
+
+
+def output(name, doc):
+    """Property that writes an output of ``self.graph`` as a SymPy matrix."""
+    def read(self):
+        return self.graph.sympy(name)
+    read.__doc__ = doc
+    return cached_property(read)

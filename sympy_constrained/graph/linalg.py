@@ -6,11 +6,7 @@ checks them at every other state.
 """
 from functools import cache
 
-from .pivots import Pivots, is_constant, pivot_columns
-
-__all__ = ['solve', 'lu_solve', 'pivot_columns', 'ldl_order', 'ldl_factor',
-           'less', 'ldl_forward', 'ldl_backward', 'ldl_solve',
-           'FullRankFactorization']
+from .pivots import Pivots, is_constant
 
 # The largest block that is solved by cofactors at once.
 COFACTORS = 4

@@ -3,8 +3,6 @@ from sympy import MatrixBase
 
 from .reading import read
 
-__all__ = ['GraphMatrix', 'as_column', 'block_matrix', 'stack']
-
 
 class GraphMatrix:
     """A matrix on the graph with ``@``, ``.T``, ``+``, ``-`` and ``*``.

@@ -1,10 +1,8 @@
 """Pivots of eliminations on the graph, chosen by their values at states."""
 from collections import Counter
 
-from .builder import CONST
+from .nodes import CONST
 from .graph import Graph
-
-__all__ = ['Pivots', 'is_constant', 'pivot_columns']
 
 # The largest remainder that is solved by cofactors where no pivot is good.
 MOST_COFACTORS = 6

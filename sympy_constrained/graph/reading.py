@@ -25,9 +25,6 @@ from sympy.tensor.indexed import Indexed
 
 from ..errors import ConstrainedDynamicsError
 
-__all__ = ['read', 'chosen', 'derivative', 'is_function_of', 'partial',
-           'real_derivative', 'SLOTS']
-
 MOST_SLOTS = 511
 PLAIN = {Add, Mul, Pow, sin, cos}       # never leaves
 # Numbered by hand, so that a pickled graph means the same in any process.
@@ -218,13 +215,13 @@ def rational_exponent(e):
 def real_derivative(expr, *variables):
     """A derivative where symbols and functions of time are real."""
     # For complex symbols SymPy does not finish the derivative of ``Abs``.
-    found = expr
+    derived = expr
     for x in variables:
-        found = found.diff(x) if found.has(Subs) else by_real(found, x)
+        derived = derived.diff(x) if derived.has(Subs) else by_real(derived, x)
     if any(not isinstance(x.expr, AppliedUndef)
-           for x in found.atoms(Derivative)):
+           for x in derived.atoms(Derivative)):
         raise without_derivative(expr)
-    return without_impulses(found, expr)
+    return without_impulses(derived, expr)
 
 
 def by_real(expr, x):
@@ -232,9 +229,9 @@ def by_real(expr, x):
     names = {y: Dummy(real=True) for y in expr.atoms(
         Symbol, AppliedUndef, Derivative) if is_plain(y)}
     plain = expr.xreplace(names)
-    found = Add(*(plain.diff(z)*y.diff(x) for y, z in names.items()
+    derived = Add(*(plain.diff(z)*y.diff(x) for y, z in names.items()
                   if y == x or x in y.free_symbols))
-    return found.xreplace({z: y for y, z in names.items()})
+    return derived.xreplace({z: y for y, z in names.items()})
 
 
 def is_plain(e):

@@ -7,11 +7,9 @@ them: a thousand operations may be a tree of millions.
 from sympy import (
     Add, Derivative, Dummy, Float, Mul, Pow, Rational, S, cos, sin)
 
-from .builder import ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN
 from .calculus import operands
+from .nodes import ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN
 from .reading import SLOTS
-
-__all__ = ['nested', 'assignments']
 
 READABLE = 300                  # operations
 
@@ -52,15 +50,15 @@ def filled(template, values):
 def terms(nodes, k, absorbed):
     """Operands of an n-ary sum or product, through the absorbed parts."""
     _, x, y = nodes[k]
-    found, stack = [], [y, x]
+    operands, stack = [], [y, x]
     while stack:
         ref = stack.pop()
         if abs(ref) in absorbed:
             _, x, y = nodes[abs(ref)]
             stack.extend((y, x) if ref > 0 else (-y, -x))
         else:
-            found.append(ref)
-    return found
+            operands.append(ref)
+    return operands
 
 
 def plain_power(base, exponent):

@@ -123,7 +123,6 @@ def to_casadi(model, name='rhs', t=0., x=None, *, constants=None,
 
 
 def functions(ca):
-    """Operation -> function of casadi."""
     return {
         **functions_of(ca), 'library': 'casadi', 'select': ca.if_else,
         'and': ca.logic_and, 'or': ca.logic_or, 'not': ca.logic_not,

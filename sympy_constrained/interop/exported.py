@@ -99,7 +99,6 @@ class Exported:
 
     @property
     def rows(self):
-        """Constraint rows in use."""
         return [i - self.motion for i in self.use[self.motion:]]
 
     @property

@@ -131,7 +131,6 @@ class OrdinaryEquations:
 
 
 def without_multipliers(exported, g, W, r):
-    """``M`` and ``F`` of ``M*u' = F``."""
     n = exported.motion
     M, F = [row[:n] for row in W[:n]], r[:n]
     if any(any(row[n:]) for row in W[:n]):

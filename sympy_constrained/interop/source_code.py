@@ -127,6 +127,7 @@ class Source:
     declared_as = {'x': 'const real {0} = {1}[{2}];',
                    'p': 'const real {0} = {1}->{0};',
                    'w': 'const real {0} = {1}->{0};'}
+    printer_class = C99CodePrinter
     templates = {'h': HEADER, 'c': C}   # suffix of a file -> its text
 
     def __init__(self, model, name, precision, constants, inputs):
@@ -138,7 +139,10 @@ class Source:
         self.values = names.vector(
             constants or {}, 'constants', [1.]*len(names) if known is None
             else known)
-        self.printer = self.made_printer()
+        settings = {'type_aliases': {real: float32}} if (
+            precision == 'float' and self.printer_class is C99CodePrinter
+        ) else {}
+        self.printer = self.printer_class({'human': False, **settings})
         self.taken = {'W', 'r', 'z', 'f', 'i', 'real', name,
                       *'txpw', 'rates', 'lam', *self.printer.reserved_words}
         self.symbols = {equations.t: Symbol('t', real=True)}
@@ -151,10 +155,6 @@ class Source:
         self.motion = self.size - len(equations.multipliers)
         self.read(with_given(equations.graph, OUTPUTS, given))
         self.lines = [*self.declarations(), *self.lines]
-
-    def made_printer(self):
-        aliases = {real: float32} if self.precision == 'float' else {}
-        return C99CodePrinter({'type_aliases': aliases, 'human': False})
 
     def named(self, item):
         """A name in the code for a SymPy object."""
@@ -207,7 +207,6 @@ class Source:
                 for i, name in enumerate(names, self.base)]
 
     def filled(self, template):
-        """A template with the parts of the code."""
         def block(lines):
             return '\n'.join(f'    {line}' for line in lines)
 
@@ -234,7 +233,6 @@ class Source:
             values=', '.join(map(repr, self.values.tolist() or [0.])))
 
     def files(self):
-        """File name -> text."""
         return {f'{self.name}.{suffix}': self.filled(text)
                 for suffix, text in self.templates.items()}
 
@@ -285,20 +283,14 @@ class Octave(Source):
 
     base, entry, element, shared_as = 1, '{0}({1}, {2})', '{0}({1})', '{0}'
     declared_as = dict.fromkeys('xpw', '{0} = {1}({2});')
-    templates = {'m': OCTAVE}
-
-    def made_printer(self):
-        return OctavePrinter({'human': False})
+    printer_class, templates = OctavePrinter, {'m': OCTAVE}
 
 
 class Julia(Source):
     """Julia."""
 
     base, end, entry, shared_as = 1, '', '{0}[{1}, {2}]', '{0}'
-    templates = {'jl': JULIA}
-
-    def made_printer(self):
-        return JuliaPrinter({'human': False})
+    printer_class, templates = JuliaPrinter, {'jl': JULIA}
 
     def declarations(self):
         names = [f"{', '.join(names)}{',' if len(names) == 1 else ''} "
@@ -313,10 +305,7 @@ class Rust(Source):
 
     shared_as = 'let {0}: Real'
     declared_as = dict.fromkeys('xpw', 'let {0}: Real = {1}[{2}];')
-    templates = {'rs': RUST}
-
-    def made_printer(self):
-        return RustPrinter({'human': False})
+    printer_class, templates = RustPrinter, {'rs': RUST}
 
 
 LANGUAGES = {'c': Source, 'octave': Octave, 'julia': Julia, 'rust': Rust}

@@ -6,7 +6,7 @@ from .linear_mapping import LinearMappingMethod
 from .null_space import null_basis
 from .pontryagin import hamiltonian_equations
 from .routh import RouthMethod
-from .symbolic_system import symbolic_system
+from .solution import symbolic_system
 from .udwadia_kalaba import UdwadiaKalabaMethod
 from .vacco import VaccoMethod
 from .variation import Quantity

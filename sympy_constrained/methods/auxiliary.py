@@ -1,18 +1,15 @@
 """Generalized forces of auxiliary speeds, as KanesMethod has them."""
-from __future__ import annotations
-
 from sympy import Matrix, zeros
 
 from ..errors import UnsupportedFeatureError
 from ..graph import read, substitute
+from ..graph.matrix import as_column
 from ..model.build import applied_forces, build_system
-from ..model.build_kane import speeds_of
 from ..model.call_signatures import as_list
+from ..model.unconstrained import speeds_of
 from .null_space import null_basis
-from .references import as_column, flat, inputs, written
+from .references import flat, inputs, written
 from .symbols import column
-
-__all__ = ['auxiliary_forces']
 
 
 def auxiliary_forces(method):

@@ -11,11 +11,10 @@ from sympy import Expr
 from sympy.physics.vector import ReferenceFrame
 
 from .. import _compat
-from ..analysis.added_rows import warn_of_added_rows
 from ..analysis.consistent_points import check_sample
 from ..analysis.constraint_rank import (
     columns_at, constraint_report, independent_columns, preferred_columns,
-    without_repetitions)
+    warn_of_added_rows, without_repetitions)
 from ..analysis.zero_tests import floats_at
 from ..errors import (
     MissingIngredientError, RedundantConstraintsError, UnsupportedFeatureError)
@@ -24,14 +23,13 @@ from ..model.call_signatures import (
     arguments_of, as_list, bind_arguments, lagrangian_call, own, shape_of)
 from ..model.equations import EquationsOfMotion
 from ..model.potential import potential_of
+from ..model.unconstrained import speeds_of
 from ..precision import precise
-from .options import call_signature, options_of
+from .options import call_signature, options_of, with_inherited
 from .reactions import Reactions
-from .solution import has_multipliers, projected, solved
+from .solution import has_multipliers, projected, solved, solved_output
 from .symbols import column, fresh_symbols
 from .vocabulary import SympyVocabulary
-
-__all__ = ['ConstrainedMethod']
 
 
 class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
@@ -82,8 +80,15 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     # Whether ``q_dependent`` is an argument in Lagrange's shape, too.
     _takes_partition = False
     _named = None
-    # Arguments of ``constraint_report``.
-    _report_options = ()
+    # Keyword arguments of ``constraint_report``.
+    _report_options = {}
+
+    def __new__(cls, *args, **kwargs):
+        self = super().__new__(cls)
+        # What the user gave, for `build_system` and for `from_method`.
+        self._options = {name: kwargs[name] for name in options_of(cls)
+                         if name in kwargs}
+        return self
 
     @overload
     def __init__(self, frame: ReferenceFrame, q_ind, u_ind, kd_eqs=None,
@@ -106,8 +111,8 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     def __init__(self, *args, sample=None, loops=(), **kwargs):
         self._sample = sample
-        self._options = {name: kwargs.pop(name) for name in self._accepts
-                         if name in kwargs}
+        for name in self._accepts:
+            kwargs.pop(name, None)
         if self._takes_partition and shape_of(args, kwargs) == 'lagrange':
             self._named = kwargs.pop('q_dependent', None)
         self._shape, self._arguments = bind_arguments(
@@ -125,46 +130,42 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     def _read_without_speeds(self):
         """Convert a call of Kane's shape without speeds to Lagrange's."""
-        found = self._shape == 'kane' and lagrangian_call(self._arguments)
-        if found:
+        arguments = self._shape == 'kane' and lagrangian_call(self._arguments)
+        if arguments:
             if self._takes_partition:
                 self._named = self._arguments['q_dependent']
-            self._shape, self._arguments = 'lagrange', found
+            self._shape, self._arguments = 'lagrange', arguments
 
     def _build(self):
         """Make the system anew and forget what was computed from the old."""
-        self._system = build_system(
-            self._shape, self._arguments, **self._options,
-            exchange=self._exchange, in_velocities=self._in_velocities)
-        self._refer_to_states()
-        if self._in_velocities:         # speeds may have become velocities
-            self._drop_from_sample({
-                *(self._arguments.get('u_ind') or ()),
-                *(self._arguments.get('u_dependent') or ())
-            } - {*self._system.u})
-        if self._shape != 'kane' or self._arguments['bodies'] is not None:
-            check_sample(self._system, self._sample)
-            if self._arguments.get('velocity_constraints') is not None:
-                warn_of_added_rows(self._system, self._sample)
-        if self._drops_repetitions and self._shape == 'kane':
-            given = {*self._system.graph.inputs}
-            self._system = without_repetitions(self._system, self._sample)
-            self._drop_from_sample(given - {*self._system.graph.inputs})
-            self._refer_to_states()
+        arguments, is_kane = self._arguments, self._shape == 'kane'
+        system = self._new_system(self._in_velocities)
+        if self._in_velocities and is_kane:     # speeds may have become
+            self._drop_from_sample({*speeds_of(arguments)} - {*system.u})
+        if not is_kane or arguments['bodies'] is not None:
+            check_sample(system, self._sample)
+            if arguments.get('velocity_constraints') is not None:
+                warn_of_added_rows(system, self._sample)
+        if self._drops_repetitions and is_kane:
+            given = {*system.graph.inputs}
+            system = without_repetitions(system, self._sample)
+            self._drop_from_sample(given - {*system.graph.inputs})
+        self._system = replace(
+            system, graph=system.graph.with_states(self._at_states))
+        for name in computed(self):
+            del self.__dict__[name]
+
+    def _new_system(self, in_velocities):
+        return build_system(
+            self._shape, self._arguments, exchange=self._exchange,
+            in_velocities=in_velocities, **{
+                name: value for name, value in self._options.items()
+                if name in self._accepts})
 
     def _drop_from_sample(self, symbols):
         if isinstance(self._sample, Mapping):
             self._sample = {x: value for x, value in self._sample.items()
                             if x not in symbols}
-
-    def _refer_to_states(self):
-        """Forget what was computed; take pivots that are good at states."""
-        self._system = replace(self._system, graph=(
-            self._system.graph.with_states(self._at_states)))
-        for cls in type(self).__mro__:
-            for name, value in vars(cls).items():
-                if isinstance(value, cached_property):
-                    self.__dict__.pop(name, None)
 
     def _take(self, bodies, loads):
         """Replace bodies and loads."""
@@ -210,15 +211,10 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     @property
     def _own(self):
-        """Keyword arguments that only this class has.
-
-        They are kept under their names, with or without an underscore.
-        """
-        own = options_of(type(self)).keys() - options_of(ConstrainedMethod)
-        kept = {name: value for name, value in vars(self).items()
-                if not hasattr(type(self), name)}       # no cached property
-        return {name: kept[key] for name in own
-                for key in (name, f'_{name}') if key in kept}
+        """Options that were given and that only this class has."""
+        return {name: value for name, value in self._options.items()
+                if name not in (*options_of(ConstrainedMethod), *self._accepts,
+                                'q_dependent')}
 
     @property
     def _special(self):
@@ -275,7 +271,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         """Rank of the rows, and states at which they hold."""
         with precise():
             return constraint_report(
-                self.system, self._sample, *self._report_options)
+                self.system, self._sample, **self._report_options)
 
     @property
     def independent_rows(self):
@@ -393,34 +389,22 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     # -- solved ----------------------------------------------------------
 
-    @cached_property
-    def acceleration(self):
-        """``u'`` as functions of the states, shape (o, 1)."""
-        return self._solved('acceleration')
+    acceleration = solved_output(
+        'acceleration', "``u'`` as functions of the states, shape (o, 1).")
+    multipliers = solved_output(
+        'multipliers',
+        "``lam`` of ``Q_c = A^T*lam`` as functions of the states, (m, 1).")
+    constraint_forces = solved_output(
+        'constraint_forces',
+        """Generalized constraint forces ``Q_c`` of ``M*u' = Q + Q_c``.
+
+        One for each speed of ``system``, shape (o, 1).
+        """)
 
     @cached_property
     def lam_vec(self):
         """Symbols of the multipliers in ``eom``, shape (m, 1)."""
         return fresh_symbols(self._system, 'lam', self._system.counts[2])
-
-    @cached_property
-    def multipliers(self):
-        """``lam`` of ``Q_c = A^T*lam`` as functions of the states, (m, 1)."""
-        return self._solved('multipliers')
-
-    @cached_property
-    def constraint_forces(self):
-        """Generalized constraint forces ``Q_c`` of ``M*u' = Q + Q_c``.
-
-        One for each speed of ``system``, shape (o, 1).
-        """
-        return self._solved('constraint_forces')
-
-    def _solved(self, name):
-        """An output of :attr:`closed_form`, if the method has it."""
-        if name not in self.closed_form.outputs:
-            raise self._without(name)
-        return self.closed_form.sympy(name)
 
     def _without(self, name):
         """The error for a closed form that does not exist."""
@@ -434,21 +418,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
                 f'{len(self.u)} speeds, {len(self._names)} constraint rows>')
 
 
-def with_inherited(cls, method, options):
-    """Options for ``cls``, completed by those of another method."""
-    if not isinstance(method, ConstrainedMethod):
-        return options
-    special = [name for name, found in method._special.items() if found]
-    if special and cls._special is not type(method)._special:
-        raise UnsupportedFeatureError(
-            f"The model has {', '.join(special)}, which only "
-            f"{type(method).__name__} takes: without it the motion would be "
-            "another one. If that is meant, make the other method from the "
-            "model itself, with `momentum_loads` for variable masses.")
-    kept = {name: value for name, value in method._options.items()
-            if name in cls._accepts}
-    if method._sample is not None:
-        kept['sample'] = method._sample
-    if isinstance(method, cls):
-        kept |= method._own
-    return {**kept, **options}
+def computed(method):
+    """Names of the cached properties that were read."""
+    return [name for name in vars(method) if isinstance(
+        getattr(type(method), name, None), cached_property)]

@@ -11,15 +11,13 @@ from .. import _compat
 from ..errors import ConstraintError, KinematicsError, UnsupportedFeatureError
 from ..graph import gradient, read
 from ..model.build import kinematics_of
-from ..model.build_kane import agree
 from ..model.constraint_rows import geometric_row
 from ..model.kinetics import (
     Applied, Assembly, axes_of_body, measure_dyadic, rotation, times,
     translation)
 from ..model.loads import motion_of, parse_loads
+from ..model.velocity_checks import agree
 from .null_space import least_multipliers
-
-__all__ = ['Balance', 'Connection', 'Tree', 'ZERO']
 
 ZERO = 0, 0, 0
 
@@ -98,7 +96,7 @@ class Balance:
 
     def located_rows(self, candidates):
         """Row number -> pairs (where, direction)."""
-        found = dict(self.system.geometry)
+        places = dict(self.system.geometry)
         for i, row in enumerate(candidates):
             label = f'Entry {i} of `rows`'
             ref, loads = geometric_row(self.kinematics, row, label)
@@ -112,11 +110,11 @@ class Balance:
                     f"{label} is {row!r}, and no constraint row restricts "
                     "this velocity or its opposite. Write it as the row is "
                     "written.")
-            found.setdefault(k, tuple((where, sign*n) for where, n in loads))
-        return found
+            places.setdefault(k, tuple((where, sign*n) for where, n in loads))
+        return places
 
     def check_loads(self):
-        """Raise if forces are in the equations that are no loads."""
+        """Raise if forces are in the equations that are not loads."""
         g, kinematics = self.g, self.kinematics
         work = [0]*len(self.system.u)
 
@@ -134,7 +132,7 @@ class Balance:
         for x, force, (other,) in zip(work, self.forces(), self.out['C']):
             if not agree(g, x, g.sub(force, other)):
                 raise UnsupportedFeatureError(
-                    "The equations contain forces that are no loads at "
+                    "The equations contain forces that are not loads at "
                     "points or frames, such as a potential energy or "
                     "generalized forces, and on which body they act is not "
                     "known. Give them as loads for joint reactions.")
@@ -263,16 +261,16 @@ class Tree:
             wrenches.setdefault(self.carrier(location), []).append(
                 (location, vector, ZERO) if isinstance(location, Point)
                 else (None, ZERO, vector))
-        found = {}
+        wrench = {}
         for joint in reversed(self.outer):      # the outer ones first
             body = self.outer[joint]
-            found[joint] = self._reduced(joint.child_point, [
+            wrench[joint] = self._reduced(joint.child_point, [
                 *wrenches.get(body, ()), *(
-                    (other.child_point, *found[other])
+                    (other.child_point, *wrench[other])
                     for other in self.beyond[body])])
         return {joint.name: g.scaled(
             1 if self.outer[joint] is self.node(joint.child) else -1,
-            sum(found[joint], ())) for joint in self.joints}
+            sum(wrench[joint], ())) for joint in self.joints}
 
     def _reduced(self, point, wrenches):
         """Resultant force and moment at a point."""

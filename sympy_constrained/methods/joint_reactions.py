@@ -31,8 +31,6 @@ from ..model.call_signatures import check_known
 from .body_balance import ZERO, Balance, Tree
 from .references import frozen
 
-__all__ = ['JointReaction', 'JointReactions', 'joint_reactions']
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointReaction:
@@ -140,22 +138,22 @@ def joint_reactions(method, joints, rows, frame, constants):
     for loop, rows in system.loops:     # their reactions are those of the pin
         names |= dict.fromkeys(rows, loop.label)
         places[loop.label] = loop.point_a, tree.name_of(loop.point_a)
-    found = {}
+    wrenches = {}
     for k, ((location, force), *_) in acting.items():
         name, is_force = names[k], isinstance(location, Point)
         places.setdefault(name, (location, tree.name_of(location)))
-        found[name] = g.added(found.get(name, (*ZERO, *ZERO)), (
+        wrenches[name] = g.added(wrenches.get(name, (*ZERO, *ZERO)), (
             *force, *ZERO) if is_force else (*ZERO, *force))
     if joints:
         check_located(system, balance.out['A'], located)
         balance.check_loads()
-        found |= tree.reactions(chain(*acting.values()))
+        wrenches |= tree.reactions(chain(*acting.values()))
         places |= {x.name: (x.child_point, tree.name_of(x.child_point))
                    for x in tree.joints}
     check_known('constants', constants, (*g.inputs, *system.symbols))
     values = {read(g, x): read(g, value) for x, value in constants.items()}
     graph = frozen(g, **{name: substitute(g, numbers, values)
-                         for name, numbers in found.items()})
+                         for name, numbers in wrenches.items()})
     return JointReactions(graph, balance.axes, places,
                           [x.diff(system.t) for x in system.u])
 

@@ -1,14 +1,10 @@
 """Methods that vary a Lagrangian and keep multipliers: what they share."""
-from __future__ import annotations
-
 from functools import cached_property
 
 from .base import ConstrainedMethod
 from .null_space import elimination, null_basis, null_space_solve
 from .symbols import column, fresh_symbols, named_symbols
 from .variation import Variation, vary
-
-__all__ = ['LagrangianMethod']
 
 
 class LagrangianMethod(ConstrainedMethod):

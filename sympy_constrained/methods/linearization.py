@@ -1,6 +1,4 @@
 """SymPy's ``Linearizer`` for the equations of a method."""
-from __future__ import annotations
-
 from warnings import warn
 
 from sympy import (
@@ -15,8 +13,6 @@ from ..graph import GraphBuilder, GraphMatrix, jacobian, read, substitute
 from ..model.call_signatures import as_list, as_point
 from .references import written
 from .solution import has_multipliers
-
-__all__ = ['linearizer', 'Linearizer']
 
 OFF = 1e-6      # larger than the rounding error of a typed state
 
@@ -50,13 +46,13 @@ class Linearizer(_compat.Linearizer):
             op_point = {**self._multipliers(op_point), **op_point}
         self._warn_off_the_constraints(op_point)
         try:
-            found = self._linearized(op_point, A_and_B)
+            matrices = self._linearized(op_point, A_and_B)
         except (NonInvertibleMatrixError, ConstrainedDynamicsError) as error:
             raise self._singular() from error
-        if any(matrix.has(nan, oo, -oo, zoo) for matrix in found):
+        if any(matrix.has(nan, oo, -oo, zoo) for matrix in matrices):
             raise self._singular()
         return tuple(matrix.applyfunc(simplified) if simplify else matrix
-                     for matrix in found)
+                     for matrix in matrices)
 
     def _linearized(self, op_point, A_and_B):
         n, l, m = len(self.q), len(self.f_c), len(self.f_v)

@@ -1,38 +1,22 @@
 """Equations in fewer speeds, with the multipliers recovered."""
-from __future__ import annotations
-
 from ..errors import RedundantConstraintsError
 from ..graph import GraphMatrix, block_matrix
 from ..graph.linalg import (
-    FullRankFactorization, ldl_factor, ldl_solve, lu_solve, pivot_columns,
-    solve)
+    FullRankFactorization, ldl_factor, ldl_solve, lu_solve, solve)
+from ..graph.matrix import as_column
+from ..graph.pivots import pivot_columns
 from ..model.equations import EquationsOfMotion
-from .references import as_column, flat, frozen
-
-__all__ = ['reduced_equations', 'accelerations', 'along_basis', 'elimination',
-           'least_multipliers', 'null_basis', 'null_space_solve']
+from .references import flat, frozen
 
 
 def reduced_equations(method, graph, matrix, right, reactions=None,
                       when_singular=''):
-    """Return ``matrix*u' = right`` as equations of motion.
+    """Return ``matrix*u' = right`` as equations of motion of a method.
 
-    Parameters
-    ==========
-
-    method : ConstrainedMethod
-        Its ``u`` are independent.
-    graph : Graph
-        With the two outputs named, ``rates``, ``holonomic`` with Jacobian,
-        ``energy`` and ``power``, and for the multipliers ``A1``, ``X``, ``y``
-        of ``A1^T*lam = X*u' + y`` and ``slip = A*w``, the rate at which
-        reactions do work.
-    matrix, right : str
-    reactions : ConstrainedMethod, optional
-        A method whose ``closed_form`` has the multipliers, which otherwise
-        are among the unknowns.
-    when_singular : str
-        See :class:`.EquationsOfMotion`.
+    The ``graph`` has the two outputs named, and for the multipliers ``A1``,
+    ``X``, ``y`` of ``A1^T*lam = X*u' + y`` and ``slip = A*w``, the rate at
+    which reactions do work. The multipliers are among the unknowns unless
+    ``reactions`` is a method that has them in its ``closed_form``.
     """
     system, states = method.system, tuple(method.u)
     lam = () if reactions else tuple(method.lam_vec)

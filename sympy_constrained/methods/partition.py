@@ -1,14 +1,10 @@
 """Which coordinates lose their velocities to the constraints."""
-from __future__ import annotations
-
 from ..analysis.constraint_rank import (
     independent_at, independent_columns, warn_of_branches)
 from ..errors import ConstraintError
 from ..model.call_signatures import arguments_of, as_list
 from ..precision import precise
-
-__all__ = ['named_coordinates', 'dependent_positions', 'check_regular',
-           'partitioned', 'sharing_model']
+from .base import computed
 
 ONE_EACH = 'an embedding eliminates one velocity for each row'
 
@@ -35,7 +31,7 @@ def dependent_positions(method, named):
         if x not in system.q or x in named[:k]:
             raise ConstraintError(
                 f"`q_dependent` contains {x}, which is "
-                f"{'there twice' if x in system.q else 'no coordinate'}. "
+                f"{'there twice' if x in system.q else 'not a coordinate'}. "
                 f"Name {count} different ones of {known}.")
     if len(named) != count:
         method._check_independent(ONE_EACH)
@@ -93,10 +89,8 @@ def partitioned(method, q_dependent):
 def sharing_model(cls, method, **attributes):
     """``cls`` for the system of a method, which is not made anew."""
     other = object.__new__(cls)
-    for name in ('_shape', '_arguments', '_options', '_sample', '_system',
-                 '_named', '_joints', 'inertial', 'explicit_kinematics'):
-        setattr(other, name, getattr(method, name))
-    for name in ('_report', '_point_columns'):
-        other.__dict__[name] = getattr(method, name)
-    other.__dict__.update(attributes)
+    shared = {name: getattr(method, name)
+              for name in ('_report', '_point_columns')}
+    other.__dict__ = {name: value for name, value in vars(method).items()
+                      if name not in computed(method)} | shared | attributes
     return other

@@ -1,14 +1,10 @@
 """Vakonomic motion in coordinates and momenta: Pontryagin's form."""
-from __future__ import annotations
-
 from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph import (
     GraphMatrix, gradient, jacobian, substitute, time_derivative, without)
 from ..model.equations import EquationsOfMotion
 from .references import flat, frozen, inputs, units
 from .symbols import fresh_symbols
-
-__all__ = ['hamiltonian_equations']
 
 
 def hamiltonian_equations(method):

@@ -1,14 +1,10 @@
 """Reactions as loads and vectors, for every method."""
-from __future__ import annotations
-
 from warnings import warn
 
 from sympy.physics.mechanics import Force, Torque
 from sympy.physics.vector import Point
 
 from .joint_reactions import joint_reactions
-
-__all__ = ['Reactions']
 
 
 class Reactions:

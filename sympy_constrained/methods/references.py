@@ -1,11 +1,5 @@
 """Lists of references on the graph, and graphs made of them."""
-from __future__ import annotations
-
 from ..graph import Graph, GraphMatrix
-from ..graph.matrix import as_column
-
-__all__ = ['as_column', 'columns', 'flat', 'frozen', 'inputs', 'units',
-           'written']
 
 
 def flat(rows):

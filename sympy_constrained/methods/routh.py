@@ -1,6 +1,4 @@
 """Routh's equations: multipliers as reactions."""
-from __future__ import annotations
-
 from sympy.physics.mechanics import KanesMethod
 
 from ..graph import block_matrix, stack
@@ -8,8 +6,6 @@ from ..graph.linalg import FullRankFactorization
 from ..model.equations import EquationsOfMotion
 from .lagrangian import LagrangianMethod
 from .references import flat, frozen
-
-__all__ = ['RouthMethod']
 
 
 @KanesMethod.register

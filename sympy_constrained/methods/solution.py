@@ -1,16 +1,15 @@
 """From ``W z = r`` to closed forms and to SymPy's mass matrix and forcing."""
-from __future__ import annotations
-
 from functools import cached_property
+
+from sympy import ImmutableDenseMatrix
+from sympy.physics.mechanics import SymbolicSystem
 
 from ..errors import RedundantConstraintsError
 from ..graph import stack
 from ..graph.linalg import FullRankFactorization, lu_solve
+from ..graph.matrix import as_column
 from .null_space import least_multipliers, null_basis
-from .references import as_column, flat, frozen, written
-
-__all__ = ['linear_residual', 'output', 'projected', 'solved',
-           'has_multipliers']
+from .references import flat, frozen, written
 
 
 def linear_residual(graph, matrix, right, unknowns, negated=()):
@@ -41,6 +40,16 @@ def solved(system, equations, rows, name):
     return frozen(
         g, acceleration=u, constraint_forces=forces,
         multipliers=least_multipliers(g, out['A'], rows, forces))
+
+
+def solved_output(name, doc):
+    """Property that writes an output of ``closed_form``, if there is one."""
+    def read(self):
+        if name not in self.closed_form.outputs:
+            raise self._without(name)
+        return self.closed_form.sympy(name)
+    read.__doc__ = doc
+    return cached_property(read)
 
 
 def has_multipliers(equations):
@@ -80,9 +89,12 @@ def projected(graph, equations, rows, pivots):
                   forcing=stack(Z.T @ d, as_column(g, right)))
 
 
-def output(name, doc):
-    """Property that writes an output of ``self.graph`` as a SymPy matrix."""
-    def read(self):
-        return self.graph.sympy(name)
-    read.__doc__ = doc
-    return cached_property(read)
+def symbolic_system(method):
+    """Return SymPy's ``SymbolicSystem`` of a method, with explicit rates."""
+    states = method.equations_of_motion.states
+    index = states.index
+    return SymbolicSystem(
+        ImmutableDenseMatrix(states), method.rhs()[:len(states), :],
+        coord_idxs=tuple(map(index, method.q)),
+        speed_idxs=tuple(map(index, method.u)),
+        bodies=method.bodies or None, loads=method.loads or None)

@@ -1,6 +1,4 @@
 """Functions of time that a method adds to a model: speeds, multipliers."""
-from __future__ import annotations
-
 from sympy import Derivative, Function, ImmutableDenseMatrix
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import dynamicsymbols
@@ -8,8 +6,6 @@ from sympy.physics.mechanics import dynamicsymbols
 from ..errors import ConstraintError, raise_problems
 from ..model.build import symbols_in_use
 from ..model.call_signatures import as_list
-
-__all__ = ['check_contents', 'column', 'fresh_symbols', 'named_symbols']
 
 
 def column(entries):

@@ -1,6 +1,4 @@
 """The explicit equations of constrained motion of Udwadia and Kalaba."""
-from __future__ import annotations
-
 from functools import cached_property, partial
 
 from sympy import Rational
@@ -10,14 +8,13 @@ from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph import GraphMatrix, block_matrix, read, stack
 from ..graph.linalg import (
     FullRankFactorization, ldl_factor, ldl_solve, lu_solve)
+from ..graph.matrix import as_column
 from ..model.call_signatures import as_matrix, check_choice
 from ..model.equations import EquationsOfMotion
 from .base import ConstrainedMethod
 from .null_space import accelerations, elimination, null_space_solve
-from .references import (
-    as_column, columns, flat, frozen, inputs, written)
-
-__all__ = ['UdwadiaKalabaMethod']
+from .references import columns, flat, frozen, inputs, written
+from .solution import solved_output
 
 
 @KanesMethod.register
@@ -179,12 +176,12 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         if self._weight is not None:
             raise UnsupportedFeatureError(
                 "With a `weight` the generalized control force is "
-                "`(M*W)^-1*A^T*lam`, which is no reaction in the directions "
+                "`(M*W)^-1*A^T*lam`, which does not act in the directions "
                 "of the rows. Read `constraint_forces`.")
 
     @property
     def _report_options(self):
-        return (self._inconsistent,)
+        return {'inconsistent': self._inconsistent}
 
     def _solve(self):
         """Elimination of the independent rows ``F`` of ``A = C*F``.
@@ -260,15 +257,10 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                 "give mass to every direction.")
         return a
 
-    @cached_property
-    def ideal_constraint_forces(self):
-        """``Q_i`` of (U3), the force without non-ideal part, (o, 1)."""
-        return self._solved('ideal')
-
-    @cached_property
-    def nonideal_constraint_forces(self):
-        """``Q_ni`` of (U5), shape (o, 1)."""
-        return self._solved('nonideal')
+    ideal_constraint_forces = solved_output(
+        'ideal', "``Q_i`` of (U3), the force without non-ideal part, (o, 1).")
+    nonideal_constraint_forces = solved_output(
+        'nonideal', "``Q_ni`` of (U5), shape (o, 1).")
 
     @cached_property
     def gauss_function(self):

@@ -1,22 +1,16 @@
 """Vakonomic equations: multipliers as part of the Lagrangian."""
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cached_property
 
 from sympy.physics.mechanics import KanesMethod
 
-from ..analysis.constraint_rank import constraint_report
 from ..analysis.zero_tests import vanishing
 from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph import GraphMatrix, block_matrix, stack, substitute
 from ..model.equations import EquationsOfMotion
-from ..precision import precise
 from .lagrangian import LagrangianMethod
 from .references import flat, frozen
 from .routh import RouthMethod
-
-__all__ = ['VaccoMethod']
 
 
 @KanesMethod.register
@@ -103,6 +97,8 @@ class VaccoMethod(LagrangianMethod):
     """
 
     _letter = 'mu'
+    # Whether (V) is regular is another question.
+    _report_options = {'determined': False}
 
     @property
     def mu_vec(self):
@@ -118,13 +114,6 @@ class VaccoMethod(LagrangianMethod):
     def lam_vec(self):
         """The rates ``mu'``, in the place of multipliers in ``eom``."""
         return self.mu_vec.diff(self._system.t)
-
-    @cached_property
-    def _report(self):
-        """Of the rows; whether (V) is regular is another question."""
-        with precise():
-            return constraint_report(
-                self.system, self._sample, determined=False)
 
     def _check_rows(self):
         self._check_independent(
@@ -187,7 +176,7 @@ class VaccoMethod(LagrangianMethod):
     def _check_reactions(self):
         raise UnsupportedFeatureError(
             "Vakonomic reactions `-(A^T*mu' + Gamma*mu)` are not along the "
-            "rows of the constraints, so they are no loads there. Read "
+            "rows of the constraints, so they cannot be loads there. Read "
             "`constraint_forces`.")
 
     def to_linearizer(self, *args, **kwargs):

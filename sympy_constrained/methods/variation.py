@@ -7,12 +7,11 @@ from typing import NamedTuple
 from sympy import Expr
 
 from ..graph import GraphMatrix, gradient, jacobian, read, time_derivative
+from ..graph.graph import output
+from ..graph.matrix import as_column
 from ..model.call_signatures import as_expressions
-from .references import as_column, flat, frozen, inputs, written
-from .solution import output
+from .references import flat, frozen, inputs, written
 from .symbols import column
-
-__all__ = ['Quantity', 'Variation', 'vary']
 
 
 class Quantity(NamedTuple):
@@ -91,8 +90,8 @@ class Variation:
 
         ``'energy'``, and coordinates whose momentum it is; to expressions.
         """
-        found = {'energy': self.energy} if self.energy_rate == 0 else {}
-        return found | {
+        constant = {'energy': self.energy} if self.energy_rate == 0 else {}
+        return constant | {
             x: value for x, value, rate in zip(
                 self._system.q, self.momenta, self.momentum_rates)
             if rate == 0}

@@ -1,6 +1,4 @@
 """SymPy's vocabulary: names that scripts written for its methods read."""
-from __future__ import annotations
-
 from functools import cached_property
 
 from sympy import ImmutableDenseMatrix, Matrix, diag, eye
@@ -12,8 +10,6 @@ from .auxiliary import auxiliary_forces
 from .linearization import linearizer
 from .solution import linear_residual
 from .symbols import column
-
-__all__ = ['SympyVocabulary']
 
 
 class SympyVocabulary:
@@ -235,9 +231,9 @@ class SympyVocabulary:
         check_choice('sol_type', sol_type, ('dict', 'Matrix'))
         values = as_point(op_point)
         moving = {k: v for k, v in values.items() if k.is_Derivative}
-        found = self._eom_multipliers().subs(moving).subs(values)
-        return Matrix(found) if sol_type == 'Matrix' else dict(
-            zip(self.lam_vec, found))
+        multipliers = self._eom_multipliers().subs(moving).subs(values)
+        return Matrix(multipliers) if sol_type == 'Matrix' else dict(
+            zip(self.lam_vec, multipliers))
 
     def _active_forces(self):
         """Applied forces in the rows of ``eom``."""

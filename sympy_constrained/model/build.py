@@ -12,27 +12,20 @@ from sympy.core.function import AppliedUndef
 from .. import _compat
 from ..errors import ConstrainedDynamicsError, ConstraintError, located
 from ..graph import GraphBuilder, read
-from .build_exchange import (
-    add_virtual_masses, check_masses, separate_accelerations)
-from .build_kane import build_kane, set_to_zero, speeds_of
-from .build_lagrange import build_lagrange
 from .call_signatures import (
     as_expressions, as_list, check_bodies, check_frame)
 from .composite_bodies import moves_far, turns_in_plane
-from .constraint_order import replace_right_sides
+from .constraint_order import replaced_right_sides
 from .constraint_rows import (
-    check_replacements, need_frame, nested_expression, rows_by_level,
-    rows_by_order)
+    need_frame, nested_expression, rows_by_level, rows_by_order)
 from .constraints import check_multiples, constraint_blocks, not_implied
 from .kinematics import Kinematics
 from .kinetics import from_bodies
 from .loads import parse_loads
 from .potential import potential_of
 from .system import ConstrainedSystem, freeze
+from .unconstrained import in_kanes_shape, in_lagranges_shape, set_to_zero
 from .velocity_checks import check_velocities, prepare_points
-
-__all__ = ['build_system', 'applied_forces', 'kinematics_of',
-           'symbols_in_use']
 
 # Kinetics are formed by composite bodies or by single bodies, whichever takes
 # fewer operations: a chain of more frames than SHORT by composite bodies.
@@ -83,12 +76,12 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
 
     several = shape == 'kane' and len(bodies) >= 3
     composite = several and moves_far(frame, bodies, SHORT)
-    found = formed(composite)
-    if several and is_doubtful(found[0], composite, frame, len(bodies)):
-        found = min(found, formed(not composite))
-    count, _, best = found
-    return best if count > MOST_COMPACTED else replace(
-        best, graph=best.graph.compacted(SOLVED))
+    best = formed(composite)
+    if several and is_doubtful(best[0], composite, frame, len(bodies)):
+        best = min(best, formed(not composite))
+    count, _, system = best
+    return system if count > MOST_COMPACTED else replace(
+        system, graph=system.graph.compacted(SOLVED))
 
 
 def is_doubtful(count, composite, frame, size):
@@ -101,45 +94,54 @@ def is_doubtful(count, composite, frame, size):
 
 def form(shape, arguments, composite, nonideal_forces, stabilization,
          generalized_forces, in_velocities, exchange):
+    """The system with kinetics by composite bodies, or by single ones."""
     builder = GraphBuilder(_compat.time_symbol())
-    if shape == 'kane':
-        fields, kinematics, blocks = build_kane(
-            builder, arguments, composite, in_velocities, exchange)
-        speeds, bodies = speeds_of(arguments), fields['bodies']
-    else:
-        fields, kinematics, blocks = build_lagrange(
-            builder, arguments, exchange)
-        speeds, bodies = fields['u'], ()    # whose velocities are not read
-    fields.update(rows_given(arguments),
-                  masses=tuple(exchange.rates) if exchange else ())
-    blocks['rates'] = [[rate] for rate in kinematics.rates]
-    blocks['C'] = nonideal(kinematics, nonideal_forces)
-    add_generalized(kinematics, blocks, generalized_forces, speeds)
-    settle_accelerations(kinematics, blocks, in_velocities, exchange,
-                         arguments['bodies'] is not None)
-    if any(fields[name] for name in ROWS):
+    model = in_kanes_shape(
+        builder, arguments, composite, in_velocities, exchange
+    ) if shape == 'kane' else in_lagranges_shape(builder, arguments, exchange)
+    kinematics, fields = model.kinematics, model.fields
+    # velocities of bodies are not read in Lagrange's shape
+    bodies = fields['bodies'] if shape == 'kane' else ()
+    C = nonideal(kinematics, nonideal_forces)
+    kinetics = with_generalized(model, generalized_forces)
+    if exchange:
+        if arguments['bodies'] is not None:
+            exchange.check_masses(builder, kinetics)
+        kinetics = with_separate_accelerations(kinematics, kinetics)
+    elif not in_velocities:
+        kinetics = with_virtual_masses(kinematics, kinetics)
+    given = rows_given(arguments)
+    if any(given.values()):
         prepare_points(kinematics, bodies)
-    add_constraints(kinematics, blocks, fields, stabilization,
-                    None if exchange else shape)
-    check_accelerations(kinematics, blocks, {*speeds}.difference(fields['u']))
+    constraints, of_rows = constrained(
+        kinematics, rows_by_order(kinematics, given, stabilization)
+        if exchange else rows_by_level(kinematics, given, shape),
+        stabilization, in_velocities)
+    blocks = {
+        **kinetics._asdict(), 'mass_rates': model.mass_rates,
+        'rates': [[rate] for rate in kinematics.rates], 'C': C, **constraints}
+    if in_velocities:
+        blocks['speeds'] = [[read(builder, x)] for x in model.speeds]
+    else:
+        del blocks['lagrangian'], blocks['applied']
+    check_accelerations(kinematics, blocks,
+                        {*model.speeds}.difference(fields['u']))
     check_names(builder, fields)
     check_velocities(kinematics, bodies)
-    drop_costly_power(builder, blocks)
-    if in_velocities:                   # rows may be in other speeds
-        fields['velocity_rows'] = tuple(
-            nested_expression(builder, ref) for ref, in blocks['velocity'][
-                len(fields['holonomic_rows']):])
+    if power_is_costly(builder, blocks):
+        blocks['power'] = []
     return ConstrainedSystem(
         graph=freeze(builder, blocks, fields['q'], fields['u']),
         stabilization=stabilization, symbols=tuple(
             x for x in builder.inputs
-            if isinstance(x, Symbol) and x != builder.time), **fields)
+            if isinstance(x, Symbol) and x != builder.time),
+        masses=tuple(exchange.rates) if exchange else (), **fields, **of_rows)
 
 
-ROWS = {'holonomic_rows': ('configuration_constraints', 'hol_coneqs'),
-        'velocity_rows': ('velocity_constraints', 'nonholonomic_constraints',
-                          'nonhol_coneqs'),
-        'acceleration_rows': ('acceleration_constraints',)}
+ROWS = {'holonomic': ('configuration_constraints', 'hol_coneqs'),
+        'velocity': ('velocity_constraints', 'nonholonomic_constraints',
+                     'nonhol_coneqs'),
+        'acceleration': ('acceleration_constraints',)}
 
 
 def rows_given(arguments):
@@ -147,7 +149,7 @@ def rows_given(arguments):
     given = {level: [name for name in names
                      if arguments.get(name) is not None]
              for level, names in ROWS.items()}
-    if len(given['velocity_rows']) > 1:
+    if len(given['velocity']) > 1:
         raise ConstraintError(
             "Both `velocity_constraints` and `nonholonomic_constraints` were "
             "given. The first contains the second; give one of them.")
@@ -155,51 +157,31 @@ def rows_given(arguments):
         arguments[name], name, True)] for level, names in given.items()}
 
 
-def settle_accelerations(kinematics, blocks, in_velocities, exchange,
-                         has_bodies):
-    """Move accelerations out of the loads, where the method allows it."""
-    if exchange:
-        if has_bodies:
-            check_masses(kinematics.builder, exchange, blocks)
-        separate_accelerations(kinematics, blocks)
-    elif not in_velocities:
-        add_virtual_masses(kinematics, blocks)
-    if not in_velocities:
-        for name in ('lagrangian', 'applied', 'speeds'):
-            blocks.pop(name, None)
-
-
-def add_constraints(kinematics, blocks, fields, stabilization, shape):
-    """Add the constraints to the blocks, and their rows to the fields."""
-    # Rows are at the levels of the call ``shape``, with None of any order.
-    if shape:
-        rows, instead = rows_by_level(kinematics, fields, shape), {}
-    else:
-        rows, instead = rows_by_order(kinematics, fields)
-        higher = rows.pop('higher')
-        blocks['higher'] = [[row.ref] for row in higher]
-        fields['higher_rows'] = tuple(row.expression for row in higher)
-    blocks.update(constraint_blocks(
-        kinematics, *([row.ref for row in level] for level in rows.values()),
-        stabilization))
-    if fields.get('unstated'):
-        fields['unstated'] = tuple(not_implied(
-            kinematics.builder, blocks['velocity_jacobian'],
-            fields['unstated']))
-    names = [[row.label for row in level] for level in rows.values()]
-    check_multiples(kinematics, blocks, 'holonomic', names[0])
+def constrained(kinematics, rows, stabilization, in_velocities=False):
+    """Blocks and fields of the :class:`.ConstrainedSystem` of some rows."""
+    levels = rows.holonomic, rows.velocity, rows.acceleration
+    blocks = constraint_blocks(kinematics, *(
+        [row.ref for row in level] for level in levels), stabilization)
+    unstated = rows.unstated and tuple(not_implied(
+        kinematics.builder, blocks['velocity_jacobian'], rows.unstated))
+    names, others = ([row.label for row in level] for level in levels[:2])
+    check_multiples(kinematics, blocks, 'holonomic', names)
     check_multiples(kinematics, blocks, 'velocity', [
-        *(f'The rate of {name}' for name in names[0]), *names[1]])
-    if instead:
-        check_replacements(fields, stabilization)
-        blocks['replaced'] = replace_right_sides(
-            kinematics, instead, blocks['b'])
-    fields['loops'] = rows_of_loops(rows['holonomic'])
-    fields['geometry'] = tuple(
-        (k, row.location) for k, row in enumerate(chain(*rows.values()))
-        if row.location)
-    fields.update((f'{level}_rows', tuple(row.expression for row in found))
-                  for level, found in rows.items())
+        *(f'The rate of {name}' for name in names), *others])
+    blocks['higher'] = [[row.ref] for row in rows.higher]
+    if rows.instead:
+        blocks['b'], blocks['replaced'] = replaced_right_sides(
+            kinematics, rows.instead, blocks['b'])
+    fields = {f'{level}_rows': tuple(row.expression for row in getattr(
+        rows, level)) for level in ('holonomic', 'velocity', 'acceleration',
+                                    'higher')}
+    if in_velocities:                   # they may be in other speeds
+        fields['velocity_rows'] = tuple(nested_expression(
+            kinematics.builder, row.ref) for row in rows.velocity)
+    return blocks, dict(
+        fields, unstated=unstated, loops=rows_of_loops(rows.holonomic),
+        geometry=tuple((k, row.location) for k, row in enumerate(
+            chain(*levels)) if row.location))
 
 
 def rows_of_loops(rows):
@@ -214,6 +196,48 @@ def rows_of_loops(rows):
                     "another `name`.")
             parts.setdefault(name, {})[k] = row.label
     return tuple((loops[name], parts[name]) for name in loops)
+
+
+def with_separate_accelerations(kinematics, kinetics):
+    """Kinetics with the terms of ``u'`` of the loads in the mass matrix."""
+    M, Q, power = [], [], kinetics.power
+    for row, (force,) in zip(kinetics.M, kinetics.Q):
+        parts = kinematics.linear_in_accelerations(force)
+        if parts is None:
+            raise not_linear(kinematics, force)
+        slopes, rest = parts
+        M.append(list(map(kinematics.builder.sub, row, slopes)))
+        Q.append([rest])
+    if power and kinematics.accelerations_in(power[0][0]):
+        power = []                      # masses that depend on speeds
+    return kinetics._replace(M=M, Q=Q, power=power)
+
+
+def with_virtual_masses(kinematics, kinetics):
+    """The same for methods that need a symmetric mass matrix."""
+    late = kinematics.accelerations_in(*(x for x, in kinetics.Q))
+    if not late or kinematics.accelerations_in(
+            *(x for row in kinetics.M for x in row)):
+        return kinetics
+    kinetics = with_separate_accelerations(kinematics, kinetics)
+    if [list(column) for column in zip(*kinetics.M)] != kinetics.M:
+        raise ConstrainedDynamicsError(
+            f"The loads contain {late[0]}, and with such loads the mass "
+            "matrix is not symmetric, because they do not act where the "
+            "acceleration is taken. Use GibbsAppellMethod, which needs no "
+            "symmetry, or replace the acceleration by an expression in "
+            "coordinates, speeds and time.")
+    return kinetics
+
+
+def not_linear(kinematics, force):
+    late = kinematics.accelerations_in(
+        force, allowed=kinematics.accelerations)
+    return ConstrainedDynamicsError(
+        "The loads are not linear in the accelerations"
+        + (f" and contain {late[0]}" if late else "") + ". They may "
+        "depend on coordinates, speeds, time and, linearly, on the "
+        "rates of the speeds; write them in these.")
 
 
 def check_accelerations(kinematics, blocks, replaced):
@@ -240,7 +264,7 @@ def nonideal(kinematics, forces):
     forces, size = as_list(forces, 'nonideal_forces'), len(kinematics.u)
     if any(isinstance(x, tuple) or hasattr(x, 'to_loads') for x in forces):
         need_frame(kinematics, 'a load of `nonideal_forces`')
-        return from_bodies(kinematics, (), parse_loads(forces))['Q']
+        return from_bodies(kinematics, (), parse_loads(forces)).Q
     if forces and len(forces) != size:
         raise ValueError(
             f"`nonideal_forces` has {len(forces)} entries for {size} speeds. "
@@ -257,27 +281,28 @@ def read_forces(builder, forces, name):
     return refs
 
 
-def add_generalized(kinematics, blocks, forces, u):
-    """Add the forces that were given per speed ``u`` of the user."""
+def with_generalized(model, forces):
+    """Kinetics with the forces that were given per speed of the user."""
     # Where the system has other speeds ``v``, multiply by ``du/dv``.
-    forces = as_list(forces, 'generalized_forces')
+    kinematics, kinetics = model.kinematics, model.kinetics
+    forces, speeds = as_list(forces, 'generalized_forces'), model.speeds
     if not forces:
-        return
-    if len(forces) != len(u):
+        return kinetics
+    if len(forces) != len(speeds):
         raise ValueError(
-            f"`generalized_forces` has {len(forces)} entries for {len(u)} "
-            "speeds. Give one generalized force per speed, or 0.")
+            f"`generalized_forces` has {len(forces)} entries for "
+            f"{len(speeds)} speeds. Give one generalized force per speed, or "
+            "0.")
     g = kinematics.builder
     refs = read_forces(g, forces, 'generalized_forces')
-    speeds = [read(g, x) for x in u]
-    for j, by_speed in enumerate(kinematics.by_speed):
-        force = g.sum(g.mul(ref, by_speed(speed))
-                      for ref, speed in zip(refs, speeds))
-        for name in ('Q', 'applied'):
-            blocks[name][j][0] = g.add(blocks[name][j][0], force)
-        if blocks['power']:
-            blocks['power'][0][0] = g.add(
-                blocks['power'][0][0], g.mul(force, kinematics.u[j]))
+    speeds = [read(g, x) for x in speeds]
+    forces = [g.sum(g.mul(ref, by_speed(speed))
+                    for ref, speed in zip(refs, speeds))
+              for by_speed in kinematics.by_speed]
+    Q, applied = ([[g.add(x, force)] for (x,), force in zip(rows, forces)]
+                  for rows in (kinetics.Q, kinetics.applied))
+    return kinetics._replace(Q=Q, applied=applied, power=[
+        [g.add(x, g.dot(forces, kinematics.u))] for x, in kinetics.power])
 
 
 def check_names(builder, fields):
@@ -307,14 +332,13 @@ def check_names(builder, fields):
             "the other another name.", name=name)
 
 
-def drop_costly_power(builder, blocks):
-    """Drop a power that alone needs derivatives of inputs."""
+def power_is_costly(builder, blocks):
+    """Whether the power alone needs derivatives of inputs."""
     others = builder.symbols_of(*(
         ref for name, rows in blocks.items() if name != 'power'
         for row in rows for ref in row))
-    if any(isinstance(x, Derivative) and x not in others
-           for x in builder.symbols_of(*(x for x, in blocks['power']))):
-        blocks['power'] = []
+    return any(isinstance(x, Derivative) and x not in others
+               for x in builder.symbols_of(*(x for x, in blocks['power'])))
 
 
 def kinematics_of(system, anchors=None, bind_masses=True):
@@ -335,10 +359,10 @@ def kinematics_of(system, anchors=None, bind_masses=True):
 def applied_forces(system, potential):
     """Generalized applied forces of a system in Kane's shape, (o, 1)."""
     kinematics = kinematics_of(system)
-    blocks = from_bodies(kinematics, (), parse_loads(system.loads),
-                         potential)
+    kinetics = from_bodies(kinematics, (), parse_loads(system.loads),
+                           potential)
     return Matrix([nested_expression(kinematics.builder, ref)
-                   for ref, in blocks['Q']])
+                   for ref, in kinetics.Q])
 
 
 def symbols_in_use(system):

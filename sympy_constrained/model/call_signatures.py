@@ -19,11 +19,6 @@ from ..errors import (
     ConstrainedDynamicsError, ConstraintError, KinematicsError,
     UnsupportedFeatureError, raise_problems)
 
-__all__ = ['arguments_of', 'bind_arguments', 'as_dictionary',
-           'as_expressions', 'as_list', 'as_matrix', 'as_point',
-           'check_bodies', 'check_choice', 'check_coordinates', 'check_frame',
-           'check_known', 'lagrangian_call']
-
 
 def kane_shape(frame, q_ind, u_ind, kd_eqs=None, q_dependent=None,
                configuration_constraints=None, u_dependent=None,
@@ -193,11 +188,11 @@ def as_expressions(value, name, geometric=False):
 
     ``geometric`` rows, which are tuples, are kept.
     """
-    found = as_list(value, name)
+    given = as_list(value, name)
     entries = [row if geometric and isinstance(row, tuple)
-               else as_expression(row) for row in found]
+               else as_expression(row) for row in given]
     raise_problems((
-        f"Row {k} of `{name}` is {found[k]!r}, which is not an expression. "
+        f"Row {k} of `{name}` is {given[k]!r}, which is not an expression. "
         "Give the residual of a constraint, or else an expression or a number."
         for k, entry in enumerate(entries)
         if not isinstance(entry, (Expr, Equality, tuple))), ConstraintError)
@@ -292,7 +287,7 @@ def check_frame(frame, remedy='Give the inertial ReferenceFrame.'):
 
 
 def check_bodies(bodies):
-    """Raise for what is no body, repeated bodies and negative masses."""
+    """Raise for what is not a body, repeated bodies and negative masses."""
     problems = []
     for k, body in enumerate(bodies):
         if not isinstance(body, (RigidBody, Particle)):

@@ -28,10 +28,8 @@ from functools import reduce
 from operator import or_
 
 from .. import _compat
-from .kinematics import ZERO, breadth_first
+from .geometry import ZERO, breadth_first
 from .partial_twists import PartialTwists
-
-__all__ = ['CompositeRoute', 'moves_far', 'turns_in_plane']
 
 ENTRIES = (0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)
 
@@ -167,12 +165,12 @@ class CompositeRoute:
         for s in sorted(sets, key=lambda s: (s.bit_count(), s)):
             inner, rest = [], s
             while rest:
-                found = max((t for t in self.composites if t & rest == t),
-                            key=lambda t: (t.bit_count(), t), default=0)
-                if not found:
+                largest = max((t for t in self.composites if t & rest == t),
+                              key=lambda t: (t.bit_count(), t), default=0)
+                if not largest:
                     break
-                inner.append(found)
-                rest &= ~found
+                inner.append(largest)
+                rest &= ~largest
             pole = self._pole(s, inner, turned[s])
             self.composites[s] = self._joined(pole, inner, rest)
             self.loads[s] = self._load(pole, inner, rest)
@@ -280,10 +278,10 @@ class CompositeRoute:
         g, key = self.builder, (k, s)
         w, c = twist[:3], twist[3:]
         if key not in self.momenta:
-            found = [self._momentum(other, t & s)
-                     for other, t in of_k.items() if t & s]
-            self.momenta[key] = found, reduce(g.added, [
-                f for *_, f in found], ZERO)
+            each = [self._momentum(other, t & s)
+                    for other, t in of_k.items() if t & s]
+            self.momenta[key] = each, reduce(g.added, [
+                f for *_, f in each], ZERO)
         momenta, linear = self.momenta[key]
         if not any(w):
             return g.dot(c, linear)

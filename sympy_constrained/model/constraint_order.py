@@ -8,16 +8,12 @@ time leaves that row as it is.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sympy import Derivative
 
 from ..errors import ConstraintError, raise_problems
 from ..graph import gradient
-
-__all__ = ['Residual', 'bind_derivatives', 'replace_right_sides',
-           'sorted_rows']
-
 
 # Of residuals by their order, the last for all others.
 LEVELS = 'holonomic', 'velocity', 'acceleration', 'higher'
@@ -38,6 +34,22 @@ class Residual:
     location: Any = None
     order: int = 0
     loop: Any = None
+
+
+class Rows(NamedTuple):
+    """The residuals of a model by level, each once.
+
+    ``unstated`` are numbers of holonomic rows, see
+    :class:`.ConstrainedSystem`. ``instead`` maps the number of a holonomic or
+    velocity row to a reference of ``A*u' - b`` that replaces its derivative.
+    """
+
+    holonomic: list
+    velocity: list
+    acceleration: list
+    higher: list = ()
+    unstated: tuple = ()
+    instead: dict = {}
 
 
 def highest_derivative(expressions, functions):
@@ -73,29 +85,29 @@ def order_of(kinematics, ref):
 
 def residuals_by_order(kinematics, residuals):
     """Residuals in ascending order, without time derivatives of others."""
-    found = [replace(x, order=order_of(kinematics, x.ref)) for x in residuals]
+    ordered = [replace(x, order=order_of(kinematics, x.ref))
+               for x in residuals]
     raise_problems((
         f"{x.label} contains no coordinate, no speed and no derivative of "
         "them, so it restricts nothing, or it cannot hold. Remove it, or "
-        "correct it." for x in found if x.order is None), ConstraintError)
+        "correct it." for x in ordered if x.order is None), ConstraintError)
     kept, known = [], set()
-    found.sort(key=lambda x: x.order)
-    for residual in found:
+    ordered.sort(key=lambda x: x.order)
+    for residual in ordered:
         ref = residual.ref
         if abs(ref) not in known:
             kept.append(residual)
-            for _ in range(residual.order, found[-1].order):
+            for _ in range(residual.order, ordered[-1].order):
                 ref = kinematics.total_derivative(ref)
                 known.add(abs(ref))
     return kept
 
 
 def sorted_rows(kinematics, residuals):
-    """Residuals by level, and those given in place of derivatives.
+    """The :class:`Rows` of residuals of any order.
 
     The level ``'acceleration'`` is linear in the accelerations; others that
-    contain them are ``'higher'``. The second dictionary maps the number of a
-    holonomic or velocity row to a reference of ``A*u' - b``.
+    contain them are ``'higher'``.
     """
     g, rows = kinematics.builder, {level: [] for level in LEVELS}
     for residual in residuals_by_order(kinematics, residuals):
@@ -118,7 +130,8 @@ def sorted_rows(kinematics, residuals):
             instead[k] = g.mul(g.div(own, size), residual.ref)
         else:
             others.append(residual)
-    return {**rows, 'acceleration': others}, instead
+    rows['acceleration'] = others
+    return Rows(**rows, instead=instead)
 
 
 def direction_of(g, row):
@@ -127,11 +140,10 @@ def direction_of(g, row):
     return tuple(g.div(x, size) for x in row), size
 
 
-def replace_right_sides(kinematics, instead, b):
-    """Put ``b`` of rows given in place of derivatives; return the gaps."""
-    gaps = []
-    for k, ref in instead.items():
-        _, rest = kinematics.linear_in_accelerations(ref)
-        gaps.append([kinematics.builder.add(b[k][0], rest)])
-        b[k] = [-rest]
-    return gaps
+def replaced_right_sides(kinematics, instead, b):
+    """``b`` with the rows given in place of derivatives, and the gaps."""
+    rests = {k: kinematics.linear_in_accelerations(ref)[1]
+             for k, ref in instead.items()}
+    return ([[-rests[k]] if k in rests else row for k, row in enumerate(b)],
+            [[kinematics.builder.add(b[k][0], rest)]
+             for k, rest in rests.items()])

@@ -7,22 +7,19 @@ from ..errors import (
     ConstraintError, MissingIngredientError, UnsupportedFeatureError, located)
 from ..graph import read
 from ..graph.writing import nested
-from .constraint_order import Residual, bind_derivatives, sorted_rows
+from .constraint_order import Residual, Rows, bind_derivatives, sorted_rows
 from .loads import axes_of_vector, motion_of
 from .loops import Loop, closing_rows
-
-__all__ = ['check_replacements', 'need_frame', 'nested_expression',
-           'rows_by_level', 'rows_by_order']
 
 LEVELS = {'holonomic': 'holonomic constraints',
           'velocity': 'velocity-level constraints',
           'acceleration': 'acceleration constraints'}
 
 
-def residuals_of(kinematics, level, fields):
+def residuals_of(kinematics, level, rows):
     """Read the rows of a level as :class:`.Residual`."""
     g, residuals = kinematics.builder, []
-    for k, row in enumerate(fields[f'{level}_rows']):
+    for k, row in enumerate(rows):
         label, location = f'Row {k} of the {LEVELS[level]}', None
         if isinstance(row, Loop):
             need_frame(kinematics, 'a loop')
@@ -41,30 +38,30 @@ def residuals_of(kinematics, level, fields):
     return residuals
 
 
-def rows_by_level(kinematics, fields, shape):
-    """Level -> residuals, each at the level at which it was given."""
+def rows_by_level(kinematics, given, shape):
+    """The :class:`.Rows` ``given``, each at the level of its argument."""
     # In Kane's shape the velocity constraints contain the differentiated
     # holonomic rows, and the acceleration constraints repeat all of them:
     # these are dropped.
-    holonomic, velocity = (residuals_of(kinematics, level, fields)
+    holonomic, velocity = (residuals_of(kinematics, level, given[level])
                            for level in ('holonomic', 'velocity'))
     rates = [kinematics.bias(row.ref) for row in holonomic]
-    found = {'holonomic': placed(holonomic, rates, velocity),
-             'velocity': velocity, 'acceleration': []}
-    given = []
+    rows = Rows(placed(holonomic, rates, velocity), velocity, [])
+    known = []
     if shape == 'kane':
-        given = rates + [row.ref for row in velocity]
+        known = rates + [row.ref for row in velocity]
         stated = {abs(row.ref) for row in velocity}
-        fields['unstated'] = tuple(
-            k for k, (row, ref) in enumerate(zip(holonomic, rates))
-            if stated and abs(ref) not in stated and not row.location)
-        found['velocity'] = without_repeated(velocity, rates)
-    if fields['acceleration_rows']:
+        rows = rows._replace(
+            velocity=without_repeated(velocity, rates), unstated=tuple(
+                k for k, (row, ref) in enumerate(zip(holonomic, rates))
+                if stated and abs(ref) not in stated and not row.location))
+    if given['acceleration']:
         kinematics.declare_accelerations()
-        found['acceleration'] = without_repeated(
-            residuals_of(kinematics, 'acceleration', fields),
-            list(map(kinematics.total_derivative, given)), kinematics.builder)
-    return found
+        rows = rows._replace(acceleration=without_repeated(
+            residuals_of(kinematics, 'acceleration', given['acceleration']),
+            list(map(kinematics.total_derivative, known)),
+            kinematics.builder))
+    return rows
 
 
 def placed(holonomic, rates, velocity):
@@ -84,25 +81,22 @@ def without_repeated(residuals, refs, builder=None):
             for sign in (1, -1)) for x in refs)]
 
 
-def rows_by_order(kinematics, fields):
+def rows_by_order(kinematics, given, stabilization):
     """The same for residuals of any order; see :func:`.sorted_rows`."""
     bind_derivatives(kinematics, [
-        row for level in LEVELS for row in fields[f'{level}_rows']
+        row for level in LEVELS for row in given[level]
         if not isinstance(row, tuple)])
-    return sorted_rows(kinematics, [
+    rows = sorted_rows(kinematics, [
         row for level in LEVELS
-        for row in residuals_of(kinematics, level, fields)])
-
-
-def check_replacements(fields, stabilization):
-    """Raise if rows cannot replace the derivatives of others."""
-    if stabilization is not None or fields['higher_rows']:
+        for row in residuals_of(kinematics, level, given[level])])
+    if rows.instead and (stabilization is not None or rows.higher):
         raise UnsupportedFeatureError(
             "A row of `acceleration_constraints` has the coefficients of a "
             "differentiated constraint and replaces it, which has no place "
             + ("beside `stabilization`: put the gains into the row, or leave "
                "it out." if stabilization is not None else
                "beside constraints of a higher order. Leave it out."))
+    return rows
 
 
 def need_frame(kinematics, what):

@@ -21,11 +21,7 @@ from sympy.matrices import MatrixBase
 from ..errors import (
     ConstraintError, InconsistentConstraintsError, raise_problems)
 from ..graph import gradient, jacobian, read, without
-from ..graph.builder import PRIME
-
-__all__ = ['check_multiples', 'constraint_blocks', 'multiples',
-           'not_implied', 'stabilization_gains']
-
+from ..graph.nodes import PRIME
 
 # Relative difference of constants, or of rows, that are floats.
 ROUNDING = 1e-9

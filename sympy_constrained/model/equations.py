@@ -10,9 +10,7 @@ from .. import _compat
 from ..errors import UnsupportedFeatureError
 from ..graph import (
     Graph, GraphBuilder, GraphMatrix, is_function_of, read)
-
-__all__ = ['EquationsOfMotion']
-
+from ..graph.graph import output
 
 OUTPUTS = ('rates', 'W', 'r', 'holonomic', 'velocity', 'holonomic_jacobian',
            'velocity_jacobian', 'M', 'Q', 'A', 'b', 'energy', 'power')
@@ -218,14 +216,14 @@ class EquationsOfMotion:
         where = {}
         for i, (row, [right]) in enumerate(zip(out['W'], out['r'])):
             where.setdefault((tuple(row), right), []).append(i)
-        found = {}
+        numbers = {}
         for k, (row, [right]) in enumerate(zip(out['A'], out['b'])):
             full = dict(zip(columns, row))
             key = tuple(full.get(j, 0) for j in range(len(unknowns))), right
             if key in where:            # equal rows one after the other
                 same = where[key]
-                found[k] = same.pop(0) if len(same) > 1 else same[0]
-        return found
+                numbers[k] = same.pop(0) if len(same) > 1 else same[0]
+        return numbers
 
     @cached_property
     def labels(self):
@@ -235,15 +233,8 @@ class EquationsOfMotion:
                 + [*self.constraint_names[:rows]],
                 [str(x) for x in self.unknowns])
 
-    @property
-    def W(self):
-        """Coefficient matrix of the unknowns, shape (s, s)."""
-        return self.graph.sympy('W')
-
-    @property
-    def r(self):
-        """Right side, shape (s, 1)."""
-        return self.graph.sympy('r')
+    W = output('W', "Coefficient matrix of the unknowns, shape (s, s).")
+    r = output('r', "Right side, shape (s, 1).")
 
     @cached_property
     def residual(self):

@@ -6,8 +6,6 @@ from ..errors import (
 from ..graph import derivative, gradient, read, substitute
 from ..graph.linalg import solve
 
-__all__ = ['solve_kinematics', 'solve_speeds']
-
 
 def solve_kinematics(builder, equations, q, u, linear=True):
     """Return the references of ``q'`` from kinematic differential equations.

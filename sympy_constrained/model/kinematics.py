@@ -1,90 +1,29 @@
-"""Frames, points and speeds of SymPy on the graph.
+"""Velocities and accelerations of points and frames on the graph."""
+from functools import partial
 
-Orientation, angular velocity and position are three separate graphs of
-SymPy's objects. Each is searched breadth first in the order of insertion,
-which gives the shortest path, as SymPy takes it. Nothing is stored in the
-user's objects. The quantities are defined by each other and share one memo,
-so they are one class and one long file.
-"""
-from functools import partial, wraps
-from itertools import pairwise
-from operator import mul
-
-from sympy import Derivative, MatrixBase
+from sympy import Derivative
 
 from .. import _compat
 from ..errors import KinematicsError
 from ..graph import (
-    Derivation, derivative, gradient, read, substitute, time_derivative)
-from ..graph.builder import PRIME
-
-__all__ = ['Kinematics', 'remembered']
-
-ZERO = (0, 0, 0)
-IDENTITY = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
-# Entries of a symmetric matrix.
-UPPER = tuple((i, j) for i in range(3) for j in range(i, 3))
+    Derivation, derivative, gradient, substitute, time_derivative)
+from .geometry import ZERO, Geometry, breadth_first, carried, remembered
 
 
-def remembered(method):
-    """A method whose values are kept in the memo of its object."""
-    @wraps(method)
-    def kept(self, *arguments):
-        key = method, *arguments
-        value = self._memo.get(key)
-        if value is None:
-            value = self._memo[key] = method(self, *arguments)
-        return value
-
-    return kept
-
-
-def breadth_first(starts, neighbours):
-    """Yield objects from near to far, each with the one before it."""
-    seen, queue = set(starts), [*starts]
-    yield from ((start, None) for start in starts)
-    for here in queue:
-        for there in neighbours(here):
-            if there not in seen:
-                seen.add(there)
-                queue.append(there)
-                yield there, here
-
-
-def carried(known, item, before, step):
-    """Value of an item, from that of the item ``before`` it, and so on.
-
-    ``step(item, before, value)`` has None for the item before the first one.
-    Values are kept in ``known``. The way may be longer than Python's stack.
-    """
-    way = []
-    while item is not None and item not in known:
-        way.append(item)
-        item = before[item]
-    value = known.get(item)
-    for item in reversed(way):
-        value = known[item] = step(item, before[item], value)
-    return value
-
-
-class Kinematics:
+class Kinematics(Geometry):
     """Positions, velocities and accelerations of one model on one builder.
 
-    Vectors are triples of references: the measure numbers in the axes of a
-    frame. With ``q' = rates(q, u, t)``, references that
-    :func:`.solve_kinematics` returns, the time derivative taken here is the
-    one at ``u' = 0``, so that accelerations are biases: what is left of them
-    when no speed changes.
+    With ``q' = rates(q, u, t)``, references that :func:`.solve_kinematics`
+    returns, the time derivative taken here is the one at ``u' = 0``, so that
+    accelerations are biases: what is left of them when no speed changes.
 
-    ``frame`` is the inertial one. A speed may be the derivative of a
-    coordinate. ``anchors`` maps mass centres to ``(point, frame)`` fixed in
-    their bodies: the mass centre stands for the point of the body that is
-    there at the moment.
+    A speed may be the derivative of a coordinate. ``anchors`` maps mass
+    centres to ``(point, frame)`` fixed in their bodies: the mass centre stands
+    for the point of the body that is there at the moment.
     """
 
     def __init__(self, builder, frame, q, u, rates, anchors=None):
-        self.builder = builder
-        self.frame = frame
+        super().__init__(builder, frame)
         self.anchors = anchors or {}
         self.coordinates, self.speeds = tuple(q), tuple(u)
         self.states = {*q, *u}
@@ -102,8 +41,6 @@ class Kinematics:
         self.by_speed = [Derivation(builder, {k: 1}) for k in self.u]
         self._index = {x.mask: k for k, x in enumerate(self.by_speed)}
         self._speed_bits = builder.mask(self.u)
-        self._memo = {}
-        self._parts = {}
 
     # -- acceleration level ----------------------------------------------
 
@@ -143,215 +80,6 @@ class Kinematics:
     def accelerations(self):
         """The ``u'`` as SymPy objects."""
         return [derivative(x, self.builder.time) for x in self.speeds]
-
-    # -- orientation -----------------------------------------------------
-
-    @remembered
-    def _tree(self, root, neighbours):
-        """Parent of every object on its shortest path to ``root``."""
-        return dict(breadth_first([root], neighbours))
-
-    @property
-    def oriented(self):
-        """The frames that have an orientation in the inertial frame."""
-        return self._tree(self.frame, _compat.orientations)
-
-    @property
-    def turning_frames(self):
-        """The frames that have an angular velocity, each with its parent."""
-        return self._tree(self.frame, _compat.angular_velocities)
-
-    def way_to(self, frame):
-        """The frames from the inertial one to another, both included."""
-        way = []
-        while frame is not None:
-            way.append(frame)
-            frame = self.oriented.get(frame)
-        return way[::-1]
-
-    def _known(self, method, *arguments):
-        """The values of a quantity that were found before, by object."""
-        return self._memo.setdefault((method, *arguments), {})
-
-    def rotation(self, axes, frame):
-        """Rows of ``R`` with ``v_axes = R*v_frame``."""
-        if frame == axes:
-            return IDENTITY
-        known = self._known(Kinematics.rotation, axes)
-        if frame in known:
-            return known[frame]
-        near = _compat.orientations(axes)
-        parents = {frame: axes, axes: None} if frame in near else (
-            self._tree(axes, _compat.orientations))
-        if frame not in parents:
-            raise KinematicsError(
-                f"Frame {frame} has no orientation relative to frame {axes}. "
-                "A vector or an inertia is written in it; orient the frame "
-                "with one of its `orient_...` methods.", frame=frame)
-
-        def turned(frame, parent, R):
-            if parent is None:
-                return IDENTITY
-            return self._product(R, self._read_matrix(
-                _compat.orientations(parent)[frame]))
-
-        return carried(known, frame, parents, turned)
-
-    def _read_matrix(self, matrix):
-        flat = [read(self.builder, e) for e in matrix.flat()]
-        return tuple(tuple(flat[3*i:3*i + 3]) for i in range(3))
-
-    def _product(self, a, b):
-        columns = tuple(zip(*b))
-        dot = self.builder.dot
-        return tuple([tuple([dot(row, column) for column in columns])
-                      for row in a])
-
-    def rotated(self, axes, frame, vector):
-        """Measure numbers in ``axes`` of a vector measured in ``frame``."""
-        if frame == axes or not any(vector):
-            return tuple(vector)
-        dot = self.builder.dot
-        return tuple([dot(row, vector) for row in self.rotation(axes, frame)])
-
-    def rotated_matrix(self, axes, frame, matrix, entries=UPPER):
-        """Measure numbers in ``axes`` of a symmetric dyadic in ``frame``.
-
-        The ``entries`` are those that are needed; others may be zero.
-        """
-        # A multiple of the identity is the same in all axes: that of a moment
-        # of inertia is taken out, of one that occurs twice if there is one.
-        if frame == axes or not any(map(any, matrix)):
-            return matrix
-        g, R = self.builder, self.rotation(axes, frame)
-        moments = [matrix[i][i] for i in range(3)]
-        common = max(moments, key=moments.count)
-        if common and not self.is_orthogonal(axes, frame):
-            common = 0
-        rest = list(map(list, matrix))
-        for i in range(3):
-            rest[i][i] = g.sub(moments[i], common)
-        rows = {i: R[i] for i, _ in entries}
-        half = dict(zip(rows, self._product(rows.values(), rest)))
-        found = [[0]*3 for _ in range(3)]
-        for i, j in entries:
-            value = g.dot(half[i], R[j])
-            found[i][j] = found[j][i] = (
-                g.add(value, common) if i == j else value)
-        return tuple(map(tuple, found))
-
-    @remembered
-    def is_orthogonal(self, axes, frame):
-        """Whether a rotation matrix is orthogonal identically."""
-        # That of a quaternion is so only where its norm is one.
-        values = [list(map(self.builder.fingerprint, row))
-                  for row in self.rotation(axes, frame)]
-        return all(
-            (sum(map(mul, values[i], values[j])) - (i == j)) % PRIME == 0
-            for i, j in UPPER)
-
-    def rotation_residuals(self, frames):
-        """Entries of ``R*R^T - 1`` that do not vanish identically."""
-        g, residuals = self.builder, {}
-        for parent, child in dict.fromkeys(
-                link for frame in frames
-                for link in pairwise(self.way_to(frame))):
-            R = self._read_matrix(_compat.orientations(parent)[child])
-            entries = (g.sub(g.dot(R[i], R[j]), int(i == j))
-                       for i, j in UPPER)
-            residuals.update((abs(x), None) for x in entries if x)
-        return list(residuals)
-
-    def total(self, axes, parts):
-        """Sum in ``axes`` of vectors, pairs of a frame and measure numbers."""
-        found = ZERO
-        for frame, numbers in parts:
-            found = self.builder.added(
-                found, self.rotated(axes, frame, numbers))
-        return found
-
-    def gathered(self, axes, parts):
-        """The same, where parts in one frame are added before they turn."""
-        found = {}
-        for frame, numbers in parts:
-            found[frame] = self.builder.added(
-                found.get(frame, ZERO), numbers)
-        return self.total(axes, found.items())
-
-    def measure(self, vector, axes):
-        """Measure numbers of a SymPy vector in the axes of a frame."""
-        return self.total(axes, self.parts(vector))
-
-    def parts(self, vector):
-        """Pairs of a frame and the measure numbers of a vector in it."""
-        found = self._parts.get(id(vector))
-        if found is None:               # the vector is kept: ids are unique
-            found = self._parts[id(vector)] = vector, [
-                (frame, tuple(read(self.builder, e) for e in (
-                    # SymPy makes nan of nan times a column
-                    numbers.flat() if isinstance(numbers, MatrixBase)
-                    else 3*[numbers]))) for numbers, frame in vector.args]
-        return found[1]
-
-    # -- positions -------------------------------------------------------
-
-    def positions(self, points, origin=None, axes=None):
-        """Positions of all points that are connected to the first one.
-
-        Returns the origin, by default a point at rest if there is one among
-        them, else the first, and a dictionary of the positions relative to
-        it, by default in inertial axes.
-        """
-        if not points:
-            return None, {}
-        return self._positions(points[0], origin, axes or self.frame)
-
-    @remembered
-    def _positions(self, point, origin, axes):
-        origin, parts = self.position_parts(point, origin)
-        found = {}
-        for point, (parent, steps) in parts.items():
-            total = found.get(parent, ZERO)
-            for frame, numbers in steps:
-                total = tuple(map(self.builder.sub, total, self.rotated(
-                    axes, frame, numbers)))
-            found[point] = total
-        return origin, found
-
-    @remembered
-    def position_parts(self, first, origin=None):
-        """The steps to all points that are connected to the first one.
-
-        Returns the origin, and a dictionary: point -> the point before it,
-        nearer to the origin, and pairs of a frame and the measure numbers
-        of what is subtracted.
-        """
-        if origin is None:
-            origin = next((point for point in self._tree(
-                first, _compat.positions) if _compat.velocity(
-                    point, self.frame) == 0), first)
-        return origin, {there: (here, self.parts(
-            _compat.positions(here)[there]) if here else ())
-            for there, here in breadth_first([origin], self._linked)}
-
-    def _linked(self, point):
-        """Points located from a point by vectors in oriented frames."""
-        return [there for there, vector in _compat.positions(point).items()
-                if all(frame in self.oriented for _, frame in vector.args)]
-
-    def offset(self, start, end, axes):
-        """Position of a point relative to another one."""
-        parents = self._tree(start, _compat.positions)
-        if end not in parents:
-            raise KinematicsError(
-                f"Point {end} has no position relative to point {start}. "
-                "Set it with `set_pos`.", point=end)
-        total = ZERO
-        while parents[end] is not None:
-            total = self.builder.added(total, self.measure(
-                _compat.positions(end)[parents[end]], axes))
-            end = parents[end]
-        return total
 
     # -- velocities ------------------------------------------------------
 
@@ -559,12 +287,12 @@ class Kinematics:
 
     def columns(self, vector):
         """Speed index -> partial derivative of a vector, zeros left out."""
-        vector, found = tuple(vector), {}
+        vector, columns = tuple(vector), {}
         depends = self.builder.mask(vector) & self._speed_bits
         while depends:
             k = self._index[depends & -depends]
             depends &= depends - 1
             column = tuple(map(self.by_speed[k], vector))
             if any(column):
-                found[k] = column
-        return found
+                columns[k] = column
+        return columns

@@ -7,12 +7,12 @@ From bodies and loads, by d'Alembert's principle with partial velocities
    M_{jk} = \sum_b m\,v_j\cdot v_k + \omega_j\cdot I\omega_k, \qquad
    Q_j = \sum_b v_j\cdot(F - m a) + \omega_j\cdot(G - \tau)
 
-or from a Lagrangian. Both give the dictionary of blocks that the constrained
-system keeps: ``M`` and ``Q`` of ``M*u' = Q``, the energy and its power.
+or from a Lagrangian. Both give :class:`Kinetics`.
 """
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 from warnings import warn
 
 from sympy.physics.mechanics import RigidBody
@@ -23,13 +23,25 @@ from ..errors import ConstrainedDynamicsError, located
 from ..graph import gradient, read, substitute
 from .call_signatures import frames_of
 from .composite_bodies import CompositeRoute
-from .loads import Applied, axes_of_vector, motion_of, parse_loads
-
-__all__ = ['from_bodies', 'from_lagrangian', 'measure_dyadic', 'parse_loads',
-           'slip', 'times']
+from .loads import Applied, axes_of_vector, motion_of
 
 # Differences of inertias below this share of the largest entry are rounding.
 SAME = 1e-9
+
+
+class Kinetics(NamedTuple):
+    """Rows of references of ``M*u' = Q``, and of the energy and its power.
+
+    ``applied`` are the forces that are not in the ``lagrangian``. A ``power``
+    without a row is not known.
+    """
+
+    M: list
+    Q: list
+    energy: list
+    power: list
+    lagrangian: list
+    applied: list
 
 
 class Assembly:
@@ -77,18 +89,19 @@ class Assembly:
         self.energy = g.add(self.energy, g.mul(
             g.inv(g.constant(2)), g.dot(motion, momentum)))
 
-    def blocks(self):
-        """The blocks by name, with the lower triangle filled in."""
+    def blocks(self, lagrangian, applied, power_is_known=True):
+        """The :class:`Kinetics`, with the lower triangle filled in."""
         size = len(self.Q)
         rows = [[self.M[min(j, k)][max(j, k)] for k in range(size)]
                 for j in range(size)]
-        return {'M': rows, 'Q': [[x] for x in self.Q],
-                'energy': [[self.energy]], 'power': [[self.power]]}
+        return Kinetics(
+            rows, [[x] for x in self.Q], [[self.energy]],
+            [[self.power]] if power_is_known else [], [[lagrangian]], applied)
 
 
 def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
                 exchange=False):
-    """Blocks of bodies, loads ``(location, vector)`` and a potential energy.
+    """Kinetics of bodies, loads ``(location, vector)`` and potential energy.
 
     With ``composite`` all motion is written in common axes and composite
     bodies are shared (:mod:`.composite_bodies`); the values are equal. With
@@ -123,24 +136,21 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
         assembly.add_load(motion, force)
     kinetic = assembly.energy
     add_potential(assembly, potential)
-    blocks = assembly.blocks()
-    blocks['lagrangian'] = [[g.sub(kinetic, read(g, potential))]]
-    blocks['applied'] = [[0] for _ in kinematics.u]
-    if moves_by_prescription(kinematics, kinetic):
-        blocks['power'] = []
-    return blocks
+    return assembly.blocks(
+        g.sub(kinetic, read(g, potential)), [[0] for _ in kinematics.u],
+        not moves_by_prescription(kinematics, kinetic))
 
 
 def with_one_home(bodies, written):
     """Axes of bodies, of which those with one mass centre share its motion."""
     # And the axes in which the loads at points and on frames are summed.
-    homes, found = {}, []
+    homes, shared = {}, []
     for body, axes in zip(bodies, written):
         linear = homes.setdefault(body.masscenter, axes.linear)
-        found.append(replace(axes, linear=linear))
+        shared.append(replace(axes, linear=linear))
         if isinstance(body, RigidBody):
             homes.setdefault(body.frame, axes.angular)
-    return found, homes
+    return shared, homes
 
 
 def moves_by_prescription(kinematics, kinetic):
@@ -352,7 +362,7 @@ def add_potential(assembly, potential):
 
 
 def from_lagrangian(kinematics, lagrangian, loads):
-    """Blocks of a Lagrangian whose speeds are the ``q'``.
+    """Kinetics of a Lagrangian whose speeds are the ``q'``.
 
     ``M = dp/dq'`` and ``Q = dL/dq - p' + Q_nc`` with ``p = dL/dq'`` and ``p'``
     at ``q'' = 0``. ``L`` need not be quadratic. The energy is ``p.q' - L``.
@@ -368,9 +378,8 @@ def from_lagrangian(kinematics, lagrangian, loads):
         for k in range(j, len(momenta)):
             assembly.M[j][k] = kinematics.by_speed[k](momentum)
         assembly.Q[j] = g.add(
-            g.sub(forces[j], kinematics.bias(momentum)), known['Q'][j][0])
+            g.sub(forces[j], kinematics.bias(momentum)), known.Q[j][0])
     assembly.energy = g.sub(g.dot(momenta, kinematics.u), ref)
     explicit = g.sub(kinematics.bias(ref), g.dot(forces, kinematics.rates))
-    assembly.power = g.sub(known['power'][0][0], explicit)
-    return {**assembly.blocks(), 'lagrangian': [[ref]],
-            'applied': known['Q']}
+    assembly.power = g.sub(known.power[0][0], explicit)
+    return assembly.blocks(ref, known.Q)

@@ -4,8 +4,6 @@ from sympy.physics.vector import Point, ReferenceFrame, Vector
 
 from ..errors import raise_problems
 
-__all__ = ['Applied', 'axes_of_vector', 'motion_of', 'parse_loads']
-
 
 def parse_loads(loads):
     """Return ``(location, vector)`` pairs of forces and torques."""

@@ -14,8 +14,6 @@ from sympy.physics.vector import Point, Vector
 from ..errors import ConstraintError
 from ..graph.writing import nested
 
-__all__ = ['Loop', 'closing_rows']
-
 
 class Loop(NamedTuple):
     """The closure of a kinematic loop: two points that stay together.

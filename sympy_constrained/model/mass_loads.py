@@ -14,12 +14,10 @@ from sympy.physics.vector import Vector, cross
 from .. import _compat
 from ..errors import ConstrainedDynamicsError
 from ..graph import GraphBuilder, read
-from .build_kane import agree
 from .call_signatures import (
     as_dictionary, as_list, check_bodies, check_frame)
 from .variable_mass import MassExchange
-
-__all__ = ['internal_flow_loads', 'momentum_loads', 'thrust']
+from .velocity_checks import agree
 
 
 def thrust(point, mass_rate, relative_velocity) -> Force:

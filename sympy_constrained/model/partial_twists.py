@@ -6,9 +6,7 @@ it does not change, and from a frame to the next it changes for the speeds of
 the joint between them alone.
 """
 from .. import _compat
-from .kinematics import ZERO, carried
-
-__all__ = ['PartialTwists']
+from .geometry import ZERO, carried
 
 
 class PartialTwists:

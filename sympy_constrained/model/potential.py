@@ -6,10 +6,8 @@ from sympy.physics.mechanics import RigidBody
 
 from .. import _compat
 from .call_signatures import check_choice
-from .kinematics import breadth_first
+from .geometry import breadth_first
 from .loads import parse_loads
-
-__all__ = ['potential_of']
 
 
 def potential_of(bodies, choice, loads, warns=False):
@@ -45,17 +43,17 @@ def is_given(body, bodies, loads):
 
 def constants_of_motion(bodies):
     """Symbols in masses, inertias and positions: those of inertia forces."""
-    found = set()
+    symbols = set()
     for body in bodies:
-        found |= sympify(body.mass, strict=True).free_symbols
+        symbols |= sympify(body.mass, strict=True).free_symbols
         if isinstance(body, RigidBody):
-            found |= {x for size, *_ in body.central_inertia.args
-                      for x in sympify(size, strict=True).free_symbols}
+            symbols |= {x for size, *_ in body.central_inertia.args
+                        for x in sympify(size, strict=True).free_symbols}
     centers = dict.fromkeys(body.masscenter for body in bodies)
     for point, _ in breadth_first(centers, _compat.positions):
         for place in _compat.positions(point).values():
-            found |= symbols_in(place)
-    return found
+            symbols |= symbols_in(place)
+    return symbols
 
 
 def symbols_in(vector):

@@ -8,8 +8,7 @@ from typing import Any
 from sympy import Expr
 
 from ..graph import Graph, is_function_of
-
-__all__ = ['ConstrainedSystem']
+from ..graph.graph import output
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,30 +128,12 @@ class ConstrainedSystem:
         return tuple(x for x in self.graph.inputs
                      if is_function_of(x, self.t) and x not in known)
 
-    @cached_property
-    def M(self):
-        """Mass matrix, shape (o, o)."""
-        return self.graph.sympy('M')
-
-    @cached_property
-    def Q(self):
-        """Generalized forces, applied and inertial, shape (o, 1)."""
-        return self.graph.sympy('Q')
-
-    @cached_property
-    def A(self):
-        """Constraint matrix, shape (m, o)."""
-        return self.graph.sympy('A')
-
-    @cached_property
-    def b(self):
-        """Right side of ``A*u' = b``, shape (m, 1)."""
-        return self.graph.sympy('b')
-
-    @cached_property
-    def rates(self):
-        """``q'`` in terms of coordinates, speeds and time, shape (n, 1)."""
-        return self.graph.sympy('rates')
+    M = output('M', "Mass matrix, shape (o, o).")
+    Q = output('Q', "Generalized forces, applied and inertial, shape (o, 1).")
+    A = output('A', "Constraint matrix, shape (m, o).")
+    b = output('b', "Right side of ``A*u' = b``, shape (m, 1).")
+    rates = output(
+        'rates', "``q'`` in coordinates, speeds and time, shape (n, 1).")
 
     @property
     def without_velocities(self):

@@ -5,8 +5,6 @@ point a force, the argument of a sine an angle; terms of a sum are alike. These
 are linear equations for the exponents of kilogram, metre and second in each
 symbol.
 """
-from __future__ import annotations
-
 from itertools import chain, takewhile
 
 from sympy import (
@@ -20,10 +18,8 @@ from sympy.physics.vector import Dyadic, Vector
 from sympy.polys.matrices import DomainMatrix
 
 from .. import _compat
-from .kinematics import breadth_first
+from .geometry import breadth_first
 from .loops import Loop
-
-__all__ = ['units_of']
 
 BASES = 'kg', 'm', 's'
 NEWTON = {'kg': 1, 'm': 1, 's': -2}
@@ -51,15 +47,15 @@ def units_of(arguments, known=None):
     contradict each other. ``known`` maps symbols to exponents of kilogram,
     metre and second.
     """
-    found = Dimensions()
+    dimensions = Dimensions()
     for x, exponents in (known or {}).items():
-        found.given(x, dict(zip(BASES, exponents)))
-    found.read(arguments)
+        dimensions.given(x, dict(zip(BASES, exponents)))
+    dimensions.read(arguments)
     # A number in a sum is a pure one, unless that is a contradiction: then it
     # may be, say, a length.
-    exponents = found.solved([*found.rows, *found.pure])
+    exponents = dimensions.solved([*dimensions.rows, *dimensions.pure])
     if exponents is None:
-        exponents = found.solved(found.rows)
+        exponents = dimensions.solved(dimensions.rows)
     if exponents is None:
         return {}
     states = {x for name, items in arguments.items() if name[0] in 'qu'
@@ -67,11 +63,11 @@ def units_of(arguments, known=None):
     result = dict(GENERAL)
     for x, dimension in exponents.items():
         moves = x in states or getattr(x, 'expr', None) in states
-        result[x] = text(dimension, x in found.angles, moves)
+        result[x] = text(dimension, x in dimensions.angles, moves)
     for q in [x for x in states if x in exponents]:
         kg, m, s = exponents[q]
         result.setdefault(q.diff(), text((kg, m, s - 1), False, True))
-    return {**result, **dict(found.rows_of(arguments, exponents))}
+    return {**result, **dict(dimensions.rows_of(arguments, exponents))}
 
 
 def text(dimension, is_angle=False, moves=False):
@@ -169,6 +165,9 @@ class Dimensions:
         if isinstance(e, Derivative):
             return combined((self.of(e.expr), 1), *(
                 (self.of(x), -n) for x, n in e.variable_count))
+        return self._of_operation(e)
+
+    def _of_operation(self, e):
         if isinstance(e, Mul):
             return combined(*((self.of(x), 1) for x in e.args))
         if isinstance(e, Pow) and e.exp.is_Rational:
@@ -210,11 +209,11 @@ class Dimensions:
         count = len(symbols)
         if any(j >= count for j in pivots):
             return None
-        found = {}
+        exponents = {}
         for j, row in zip(pivots, matrix.to_Matrix().tolist()):
             if not any(row[j + 1:count]):
-                found[symbols[j]] = tuple(-k for k in row[count:])
-        return found
+                exponents[symbols[j]] = tuple(-k for k in row[count:])
+        return exponents
 
     def rows_of(self, arguments, exponents):
         """Yield names of rows and of their multipliers with units."""

@@ -9,15 +9,13 @@ from sympy.physics.mechanics import RigidBody
 from sympy.physics.vector import Dyadic
 
 from .. import _compat
-from ..errors import ConstrainedDynamicsError, KinematicsError
+from ..errors import ConstrainedDynamicsError, KinematicsError, located
 from ..graph import Derivation, GraphBuilder, read
 from ..graph.writing import nested
 from .call_signatures import (
     as_list, check_bodies, check_coordinates, check_frame)
 from .kinematics import Kinematics
 from .kinetics import measure_dyadic, times
-
-__all__ = ['BodyMotion', 'MassExchange', 'reactive_forces', 'reactive_terms']
 
 
 @dataclass(frozen=True)
@@ -43,16 +41,16 @@ class MassExchange:
             if not isinstance(body, RigidBody) or bodies is not None and (
                     not any(body is other for other in bodies)):
                 raise ConstrainedDynamicsError(
-                    f"`anchors` has {body!r}, which is no RigidBody of the "
+                    f"`anchors` has {body!r}, which is not a RigidBody of the "
                     "model. Give {body: point} for its rigid bodies.")
         self._check_centres(bodies or ())
         for mass in self.rates:
             if mass in states or not isinstance(
                     mass, AppliedUndef) or mass.args != (time,):
                 raise ConstrainedDynamicsError(
-                    f"`mass_rates` has {mass}, which is a coordinate, a "
-                    "speed or no function of time. Give {m: rate} with the "
-                    "mass `m = dynamicsymbols('m')`.")
+                    f"`mass_rates` has {mass}, which is not a function of "
+                    "time, or is a coordinate or a speed. Give {m: rate} "
+                    "with the mass `m = dynamicsymbols('m')`.")
 
     def _check_centres(self, bodies):
         """Raise if bodies with one mass centre have different anchors."""
@@ -66,6 +64,43 @@ class MassExchange:
                     "body in `anchors`, but not the same anchor and frame, "
                     "so the velocity at this point is ambiguous. Give each "
                     "of these bodies a mass centre Point of its own.")
+
+    def declare(self, kinematics, bodies, q, u):
+        """Bind the rates of masses that are states; return them as rows."""
+        g, time = kinematics.builder, kinematics.builder.time
+        self.check(bodies, (*q, *u), time)
+        kinematics.declare_accelerations()
+        for mass in self.rates:
+            g.input(mass, dynamic=True)
+        rows = []
+        moving = {mass.diff(time) for mass in self.rates}
+        for mass, rate in self.rates.items():
+            with located(f'The rate of {mass}'):
+                ref = read(g, rate)
+            if kinematics.accelerations_in(ref) or not moving.isdisjoint(
+                    g.symbols_of(ref)):
+                raise ConstrainedDynamicsError(
+                    f"The rate of {mass} contains an acceleration, or the "
+                    "rate of a mass that is a state. A mass that is a state "
+                    "has a rate in coordinates, speeds, masses and time; "
+                    "write such a mass as an expression.")
+            rows.append([ref])
+        for mass, (ref,) in zip(self.rates, rows):
+            g.bound[mass.diff(time)] = ref
+        for mass, (ref,) in zip(self.rates, rows):
+            g.bound[mass.diff(time, 2)] = kinematics.total_derivative(ref)
+        return rows
+
+    def check_masses(self, builder, kinetics):
+        """Raise if a mass that has a rate is in no body and no load."""
+        used = builder.symbols_of(*(
+            ref for row in kinetics.M + kinetics.Q for ref in row))
+        idle = [str(mass) for mass in self.rates if mass not in used]
+        if idle:
+            raise ConstrainedDynamicsError(
+                f"`mass_rates` has {', '.join(idle)}, which is in no body and "
+                "no load. Use the function of time that is the mass of the "
+                "body, or leave it out.")
 
 
 def reactive_terms(bodies, q, frame) -> ImmutableDenseMatrix:

@@ -1,10 +1,15 @@
 """Velocities that were set, compared with the derivatives of positions."""
+import math
 from contextlib import suppress
+from random import Random
+
+from mpmath import mp
 
 from .. import _compat
-from ..errors import ConstrainedDynamicsError, KinematicsError
-
-__all__ = ['check_velocities', 'prepare_points']
+from ..errors import (
+    ConstrainedDynamicsError, KinematicsError, MissingIngredientError,
+    UnsupportedFeatureError)
+from ..graph import Graph, gradient
 
 
 def prepare_points(kinematics, bodies):
@@ -70,14 +75,60 @@ def turning_frame(kinematics, frame):
 
 def reversed_speeds(kinematics, one, other):
     """Speeds with opposite columns, if all other columns are equal."""
-    g, found = kinematics.builder, []
+    g, reversed_ones = kinematics.builder, []
     if all(map(g.same_value, one, other)):
-        return found
+        return reversed_ones
     for x, by_speed in zip(kinematics.speeds, kinematics.by_speed):
         a, b = (tuple(map(by_speed, vector)) for vector in (one, other))
         if all(map(g.same_value, a, b)):
             continue
         if not all(g.same_value(v, -w) for v, w in zip(a, b)):
             return []
-        found.append(x)
-    return found
+        reversed_ones.append(x)
+    return reversed_ones
+
+
+def check_lagrangian(kinematics, kinetics):
+    """Raise unless Lagrange's equations of the energy are the equations."""
+    # They are not where rolling, say, was put into velocities by hand.
+    g = kinematics.builder
+    slopes = gradient(g, kinetics.lagrangian[0][0],
+                      kinematics.u + kinematics.q)
+    count = len(kinematics.u)
+    for momentum, slope, [applied], [known] in zip(
+            slopes[:count], slopes[count:], kinetics.applied, kinetics.Q):
+        force = g.add(g.sub(slope, kinematics.bias(momentum)), applied)
+        if not agree(g, force, known):
+            raise UnsupportedFeatureError(
+                "The equations of motion of these bodies are not Lagrange's "
+                "equations of their kinetic energy. A velocity was set that "
+                "is not the derivative of a position (rolling put in by "
+                "hand?), a mass depends on the motion, or the angular "
+                "velocity is right for unit quaternions only. State every "
+                "velocity in the coordinates and give the constraints as "
+                "rows, give the Lagrangian of a quaternion instead of "
+                "bodies, or use UdwadiaKalabaMethod.")
+
+
+def agree(builder, a, b):
+    """Whether two references have equal values at random real points."""
+    # Where the builder's point is outside the domain of a function, others are
+    # tried; True if none is inside.
+    if builder.same_value(a, b):
+        return True
+    if not math.isnan(builder.shadows[abs(a)] + builder.shadows[abs(b)]):
+        return False
+    random = Random('agree')
+    graph = Graph.freeze(builder, {'x': ([[a, b, builder.sub(a, b)]], 3)})
+    for attempt in range(40):
+        reach = 2**(attempt % 8)
+        values = {x: mp.mpf(random.uniform(-reach, reach))
+                  for x in graph.inputs}
+        try:
+            (x, y, gap), = graph.evaluate(values, context=mp)['x']
+        except (ArithmeticError, TypeError, ValueError,
+                MissingIngredientError):
+            continue
+        if not isinstance(gap, mp.mpc) and mp.isfinite(gap):
+            return abs(gap) <= 1e-9*max(abs(x), abs(y), 1)
+    return True

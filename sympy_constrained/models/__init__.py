@@ -59,6 +59,6 @@ def model(name: str, **options) -> Model:
         close = get_close_matches(str(name), MODELS, n=1)
         hint = f'Did you mean {close[0]!r}? ' if close else ''
         raise ValueError(
-            f'`name` is {name!r}, which is no ready model. {hint}Pass one of '
+            f'`name` is {name!r}, not a ready model. {hint}Pass one of '
             f'{", ".join(sorted(MODELS))}.') from None
     return build(**options)

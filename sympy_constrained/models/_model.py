@@ -298,7 +298,6 @@ def bodies_model(N, bodies, qs, **given) -> Model:
 
 
 def system_model(system: System, *, shape: str = 'kane', **fields) -> Model:
-    """A model from a complete ``System``."""
     return _model(shape, {'system': system, 'fixed': (
         *system.q_ind, *system.u_ind), **fields},
         **system_arguments(system, shape))

@@ -1,8 +1,7 @@
 """Closed chains of any number of bars."""
 from __future__ import annotations
 
-import math
-
+from mpmath import cos, findroot
 from sympy import Integer, symbols
 from sympy.physics.mechanics import (
     Force, ReferenceFrame, cross, dynamicsymbols)
@@ -14,12 +13,9 @@ from ._model import (
 def _arc(n, span):
     """Half the angle of an arc of ``n`` bars of length ``1/n`` over ``span``.
     """
-    low, high = 0.0, 3.0
-    while high - low > 1e-12:
-        angle = (low + high)/2
-        width = sum(math.cos(angle*(1 - 2*i/(n - 1))) for i in range(n))/n
-        low, high = (angle, high) if width > span else (low, angle)
-    return low
+    return float(findroot(lambda angle: sum(
+        cos(angle*(1 - 2*i/(n - 1))) for i in range(n))/n - span, (0, 3),
+        solver='anderson'))
 
 
 @ready

@@ -78,9 +78,9 @@ def compile_equations(model, constants=None, inputs=None, backend='auto',
         time ``t`` comes last); or a table, as a pair of sequences ``(times,
         values)`` or a :class:`.Table`.
     backend : {'auto', 'numpy', 'llvm'}
-        Without machine code, or with that of llvmlite (extra ``fast``).
-        ``'auto'`` is LLVM where it is installed. NumPy evaluates functions
-        that cannot be compiled, such as Python functions.
+        Without machine code, or with that of llvmlite (extra ``fast``, with
+        numba). ``'auto'`` is LLVM where it is installed. NumPy evaluates
+        functions that cannot be compiled, such as Python functions.
     recursion : bool or 'auto'
         Whether the bodies are taken one by one along the tree of the joints,
         which is the way for many bodies; ``model`` then is a method, a
@@ -150,7 +150,7 @@ class CompiledEquations(Evaluator):
     raised.
 
     Accelerations need the rank of the equations, which must be decided on the
-    constraint set (:mod:`~sympy_constrained.numeric.linear.solver` says why).
+    constraint set (:doc:`/theory/numbers` says why).
     It is decided at the consistent state near the first ``x`` for each ``p``,
     and then kept. To decide yourself, pass a :meth:`linear_solver` as
     ``solver``; then :meth:`rhs` and :meth:`accelerations` do not check whether
@@ -232,11 +232,6 @@ class CompiledEquations(Evaluator):
         """SymPy object -> table, for inputs that are tables."""
         return {item: function for item, function in
                 self.inputs.called.items() if isinstance(function, Table)}
-
-    def check_times(self, *times):
-        """Raise if a table does not cover these times."""
-        for item, table in self.tables.items():
-            table.check(times, item)
 
     # -- functions -------------------------------------------------------
 
@@ -389,7 +384,7 @@ class CompiledEquations(Evaluator):
         Derivative
             Of ``(t, x, p=None)``, with values of shape (m, k). Off the
             constraint set they depend on how the constraints are written; see
-            :mod:`~sympy_constrained.numeric.derivatives`.
+            :doc:`/theory/numbers`.
 
         Raises
         ======
@@ -501,12 +496,11 @@ class CompiledEquations(Evaluator):
         are those whose values follow the constants. ``agree`` is whether
         redundant rows are checked.
         """
-        half, stages = len(numbers)//2, [] if self.has_loops else None
+        half, stages = len(numbers)//2, []
         graph = solved_graph(self.equations, rows, (
             numbers[:half], numbers[half:]) if numbers else None, agree, work,
             stages)
-        return graph and self.native(graph, 'out', 'checks', names,
-                                     stages or ())
+        return graph and self.native(graph, 'out', 'checks', names, stages)
 
     def native_output(self, graph, checks=None, more=(), stages=()):
         """The output ``out`` of a graph in machine code, None without it.

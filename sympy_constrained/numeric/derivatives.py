@@ -1,34 +1,6 @@
-r"""Exact derivatives of accelerations, multipliers and all that follows.
+"""Exact derivatives of accelerations, multipliers and all that follows.
 
-Explanation
-===========
-
-With the unknowns :math:`z = [\dot x_2; \lambda]` of :math:`W z = r` and an
-output :math:`o(x, z, p)` every derivative is one more solution with the same
-matrix:
-
-.. math::
-
-   W\,\delta z = \delta r - (\delta W)\,z, \qquad
-   \delta o = o_x\,\delta x + o_z\,\delta z.
-
-For the product with weights :math:`w` from the left, and for second
-derivatives, let :math:`L = w \cdot o + y \cdot (r - W z)` with
-:math:`W^T y = o_z^T w`. Then
-
-.. math::
-
-   w^T \frac{do}{dx} = L_x, \qquad
-   W^T \delta y = L_{zx}\,\delta x + L_{zz}\,\delta z, \qquad
-   \frac{d}{dx}\Big(w^T \frac{do}{dx}\Big)\delta x
-   = L_{xx}\,\delta x + L_{xz}\,\delta z + L_{xy}\,\delta y.
-
-All terms are derivatives on the graph. Where the solution of :math:`W z = r`
-is compiled, the derivatives are compiled with the same factors.
-
-Off the constraint set equations of motion are a matter of definition, and
-where rows are redundant, of the choice among them. So only derivatives *along*
-the set have a meaning: those times a :meth:`.CompiledEquations.tangent_basis`.
+Each is one more solution with the matrix ``W`` (:doc:`/theory/numbers`).
 """
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import copy
-from importlib.util import find_spec
 
 import numpy as np
 from mpmath import mp
@@ -248,11 +247,6 @@ class Evaluator:
         """
         return NativeFunction(graph, (name,), self._arguments(more),
                               self.inputs.given, checks, stages=stages)
-
-    @property
-    def has_loops(self):
-        """Whether large systems can be solved in compiled loops."""
-        return self.backend == 'llvm' and find_spec('numba') is not None
 
     def _made(self, graph, names, more=()):
         """The function of some outputs."""

@@ -1,37 +1,6 @@
-r"""Matrices of the linearized motion on the constraints, at one state.
+"""Matrices of the linearized motion on the constraints, at one state.
 
-Explanation
-===========
-
-With the multipliers :math:`\lambda` among :math:`z` the equations and their
-derivative are
-
-.. math::
-
-   \dot x_1 = f, \quad W z = r, \qquad
-   W\,\delta z = \delta r - (\delta W) z, \quad
-   z = \begin{bmatrix}\dot x_2\\ \lambda\end{bmatrix}
-
-where :math:`\delta` differentiates by the states and the inputs :math:`w`.
-These derivatives are computed on the graph, so they are exact. States move on
-the constraints: with the derivatives :math:`K` of all residuals,
-
-.. math::
-
-   K_x\,\delta x + K_w\,\delta w = 0 \quad\Rightarrow\quad
-   \delta x = T\,\delta x_i + T_w\,\delta w,
-
-for the independent states :math:`x_i`, as many as there are degrees of
-freedom at the level of the coordinates and of the speeds. On the constraints
-redundant rows agree, and :math:`\delta\dot x_2` is unique. The derivatives of
-:math:`\dot x_i` are :math:`A` and :math:`B`; neither multipliers nor
-dependent states remain, and no rate of :math:`T` is needed.
-
-Along a motion :math:`x(t)` the neighbouring motions obey
-:math:`\delta\dot x_i = A\,\delta x_i + B\,\delta w` with matrices that depend
-on time. At an equilibrium and in steady motion (coordinates that do change do
-not occur in them) they are constant, and the eigenvalues of :math:`A` decide
-the stability.
+Multipliers and dependent states are eliminated (:doc:`/theory/numbers`).
 """
 from __future__ import annotations
 
@@ -156,13 +125,13 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
     """
     compiled = compile_equations(model, constants, inputs)
     x, p = compiled.names.vector(at, 'at'), compiled.parameters(p)
-    found = distances(compiled, t, x, p)
-    if not found.is_within(TYPED):
-        rows, text = violations(compiled, found, TYPED)
+    correction = distances(compiled, t, x, p)
+    if not correction.is_within(TYPED):
+        rows, text = violations(compiled, correction, TYPED)
         raise ConstraintError(
             f"The state `at` violates {text}, so no motion is near it. "
             "`consistent_state` finds one that satisfies the constraints.",
-            rows=rows, residuals=found.residuals)
+            rows=rows, residuals=correction.residuals)
     if dependent is None:
         dependent = {*getattr(model, '_qdep', ()), *getattr(
             model, '_udep', ())} & {*compiled.states}

@@ -11,13 +11,16 @@ from scipy.interpolate import CubicSpline, PchipInterpolator, PPoly
 from .names import label
 from .tolerances import OUTSIDE, RINGING
 
-__all__ = ['Table']
+__all__ = ['Kinks', 'Table']
 
 DEGREES = {'cubic': 3, 'monotone': 3, 'linear': 1, 'previous': 0}
 # Number of derivatives without impulses.
 SMOOTH = {'cubic': 3, 'monotone': 2, 'linear': 1, 'previous': 0}
 # Polynomials up to this degree are smooth to an integrator.
 DEGREE = 5
+# An integrator starts this many roundings of the largest time after a kink,
+# and ends as many before the next one.
+BEHIND = 4
 
 
 class Table:
@@ -154,6 +157,38 @@ class Table:
                 f"{self.times[-1]:g}, but its value at t = {outside[0]:g} is "
                 "needed. Tables are not extrapolated; add values there, or "
                 "simulate within it.")
+
+
+class Kinks:
+    """The kinks of the tables of a model.
+
+    The steps of an integrator could pass over what follows a kink, so it
+    starts after one, and ends before the next.
+    """
+
+    def __init__(self, tables, span):
+        self.tables = tables
+        self.clear = BEHIND*np.spacing(max(map(abs, span)))
+        self.clear *= 1 if span[1] > span[0] else -1
+
+    def __bool__(self):
+        return bool(self.tables)
+
+    def next(self, t, end, tolerance):
+        """Time of the next kink, or the end."""
+        return min((table.course(t, end, tolerance)
+                    for table in self.tables), key=lambda end: abs(end - t),
+                   default=end)
+
+    def interval(self, t, end, tolerance):
+        """Begin of the next integration, the kink after it, and its end."""
+        while True:                     # kinks may be close to each other
+            t += self.clear
+            kink = self.next(t, end, tolerance)
+            stop = end if abs(end - kink) < 5*abs(self.clear) else kink
+            if stop == end or abs(stop - t) > 2*abs(self.clear):
+                return t, kink, stop
+            t = stop
 
 
 def _checked(times, values):

@@ -14,6 +14,10 @@ CLOSE = 4*EPS
 GOOD = 4*CLOSE
 # An iteration that stalls below this distance has reached rounding.
 ROUNDING = 1e-11
+# A projection moves a state about as far as it is from the constraints, or by
+# LEAST_MOVE. If it moves a state nearer than NEAR by more than this multiple,
+# the state is close to a singular configuration and remains as it was.
+JUMP, NEAR, LEAST_MOVE = 1e5, 1e-6, 1e-15
 # A state counts as on the constraint set, where its rank is decided.
 ON_SET = 1e-10
 # A start is consistent.

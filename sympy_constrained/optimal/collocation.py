@@ -104,7 +104,6 @@ class Node:
         return self.outputs(graph, ('values',))['values']
 
     def outputs(self, graph, names):
-        """Matrices of a graph."""
         ca, e = self.ca, self.exported.equations
         graph = with_given(graph, tuple(names), self.exported.given)
         places = slots(arguments_of(

@@ -129,7 +129,6 @@ class Problem:
         self.boxes = self._boxes(node, boxes)
 
     def _sorted(self, bounds):
-        """Bounds of states, controls and expressions."""
         boxes = {'x': {}, 'U': {}, 'path': {}}
         for key, (low, high) in bounds.items():
             low, high = float(low), float(high)
@@ -167,7 +166,6 @@ class Problem:
         return result
 
     def _boxes(self, node, boxes):
-        """Lower and upper bounds of the variables."""
         result = []
         for sign in (-1, 1):
             box = {name: np.full(x.shape, sign*np.inf)
@@ -303,7 +301,6 @@ class Problem:
 
 
 def flat(arrays):
-    """All columns of some arrays."""
     return np.concatenate([x.ravel('F') for x in arrays])
 
 
@@ -313,7 +310,6 @@ def along(values, places):
 
 
 def position(names, key):
-    """Index of a name, None without it."""
     try:
         return names.index(key)
     except KeyError:

@@ -240,7 +240,6 @@ def as_drawn(model, trajectory, **given):
 
 
 def ends(trajectory):
-    """First and last time."""
     if len(trajectory.t) < 2:
         raise ValueError(
             f"`trajectory` has {len(trajectory.t)} output times, and a "
@@ -356,7 +355,6 @@ def add_legend(ax, is_own):
 # -- files ---------------------------------------------------------------
 
 def write(film, canvas, path, count, progress):
-    """Save all frames of an animation."""
     path.parent.mkdir(parents=True, exist_ok=True)
     writer = {'.gif': 'pillow'}.get(path.suffix.lower())
     bar = Progress(0, count, progress)

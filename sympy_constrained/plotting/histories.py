@@ -10,28 +10,20 @@ from ..numeric.names import Names, label
 from ..numeric.tolerances import TOLERANCE
 from ..scene.labels import (
     COLORS, check_trajectory, in_unit, paths_of, rows_of, tex, unit_of,
-    visible, with_units)
+    with_units)
 from ..scene.positions import system_of
+from .panels import (
+    HEIGHT, WIDTH, axes_for, draw_lines, draw_path, in_panels, is_noise,
+    legend_above, plot_path)
 
 __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
            'plot_power', 'plot_phase', 'plot_constraint_forces',
            'plot_multipliers', 'plot_reactions', 'plot_motion']
 
 FLOOR = 1e-16           # smaller residuals are drawn here
-WIDTH, HEIGHT = 6.5, 2.1    # of a page, and of a panel, in inches
-# Of more curves, three are in the legend and colours run along them.
-MOST = 9
-LETTER, SAMPLE = 0.07, 0.45     # widths in a legend, in inches
-LONGEST = 20            # letters at an axis
-STYLES = ('-', '--', '-.', ':')
-QUANTITIES = {
-    'rad': 'angle', 'm': 'position', 'rad/s': 'angular velocity',
-    'm/s': 'velocity', 'N': 'force', 'N m': 'moment'}
 FORCES = {'m/s': 'N', 'rad/s': 'N m'}
 # A change of energy below this part is an error, not a motion's.
 QUIET = 1e-6
-# Quantities below this part of the largest of their kind are rounding errors.
-NOISE = 1e-11
 
 
 def plot(trajectory, model=None):
@@ -60,14 +52,7 @@ def plot(trajectory, model=None):
 
     """
     trajectory = with_units(trajectory, model)
-    paths = [] if model is None else paths_of(system_of(model))
-    alone = {x for pair in paths for x in pair}
-    panels, notes = [], []
-    for names in _groups(trajectory):
-        panels += [(plot_states, {'names': group}) for group in _by_unit(
-            trajectory, [x for x in names if x not in alone])]
-        panels += [(_plot_path, {'pair': pair}) for pair in paths
-                   if pair[0] in names]
+    panels, notes = _state_panels(trajectory, model), []
     if trajectory.residuals.size:
         largest = trajectory.largest_residual
         notes.append(f'constraint residuals at most {largest:.0e}')
@@ -80,15 +65,8 @@ def plot(trajectory, model=None):
         else:
             notes.append(f'energy constant to {quiet:.0e}{_unit(trajectory)}')
     if trajectory.multipliers.shape[1]:
-        panels += [(plot_constraint_forces, {'speeds': group}) for group in
-                   _by_unit(trajectory, trajectory.speeds)
-                   if not _is_noise(*_forces_on(trajectory, group))]
-        rows = range(len(trajectory.multiplier_names))
-        panels += [(plot_multipliers, {'rows': group}) for group in _by_unit(
-            trajectory, rows, lambda k: _row_unit(trajectory, k))
-            if not _is_noise(trajectory.multipliers[:, group],
-                             trajectory.multipliers)]
-    figure = _panels(trajectory, panels, 2)
+        panels += _force_panels(trajectory)
+    figure = in_panels(trajectory, panels, 2)
     title = getattr(model, 'title', '') or (
         type(model).__name__ if model is not None else '')
     if not trajectory.success:
@@ -96,6 +74,30 @@ def plot(trajectory, model=None):
     figure.suptitle('\n'.join(filter(None, (title, '; '.join(notes)))),
                     fontsize='medium')
     return figure
+
+
+def _state_panels(trajectory, model):
+    """Panels of states by unit, and of paths of points in a plane."""
+    paths = [] if model is None else paths_of(system_of(model))
+    alone, panels = {x for pair in paths for x in pair}, []
+    for names in _groups(trajectory):
+        panels += [(plot_states, {'names': group}) for group in _by_unit(
+            trajectory, [x for x in names if x not in alone])]
+        panels += [(plot_path, {'pair': pair}) for pair in paths
+                   if pair[0] in names]
+    return panels
+
+
+def _force_panels(trajectory):
+    """Panels of constraint forces and multipliers by unit, without noise."""
+    rows = range(len(trajectory.multiplier_names))
+    return [(plot_constraint_forces, {'speeds': group}) for group in
+            _by_unit(trajectory, trajectory.speeds)
+            if not is_noise(*_forces_on(trajectory, group))] + [
+        (plot_multipliers, {'rows': group}) for group in _by_unit(
+            trajectory, rows, lambda k: _row_unit(trajectory, k))
+        if not is_noise(trajectory.multipliers[:, group],
+                        trajectory.multipliers)]
 
 
 def plot_states(trajectory, names=None, ax=None):
@@ -114,7 +116,7 @@ def plot_states(trajectory, names=None, ax=None):
     """
     check_trajectory(trajectory)
     if names is None and ax is None:
-        return _panels(trajectory, [
+        return in_panels(trajectory, [
             (plot_states, {'names': group}) for names in _groups(trajectory)
             for group in _by_unit(trajectory, names)])
     if names is None:
@@ -125,10 +127,10 @@ def plot_states(trajectory, names=None, ax=None):
     kind = next((text for text, group in zip(
         ('coordinates', 'speeds'), _groups(trajectory))
         if set(labels) <= set(map(label, group))), 'states')
-    units = [unit_of(trajectory, name) for name in names]
-    return _lines(trajectory, [trajectory[name] for name in names],
-                  [_name(trajectory, name) for name in names], kind, ax, units,
-                  scale=trajectory.x)
+    return draw_lines(
+        trajectory, [trajectory[name] for name in names],
+        [_name(trajectory, name) for name in names], kind, ax,
+        [unit_of(trajectory, name) for name in names], scale=trajectory.x)
 
 
 def plot_residuals(trajectory, ax=None):
@@ -143,7 +145,7 @@ def plot_residuals(trajectory, ax=None):
     levels = [('of positions', rows[:count]), ('of velocities', rows[count:])]
     levels = [(name, values.max(axis=0)) for name, values in levels
               if len(values)]
-    figure = _lines(trajectory, [values for _, values in levels], [
+    figure = draw_lines(trajectory, [values for _, values in levels], [
         name for name, _ in levels], 'largest residual', ax)
     ax = ax or figure.axes[0]
     ax.axhline(TOLERANCE, color='0.3', linewidth=0.8, label='_tolerance')
@@ -161,16 +163,16 @@ def plot_energy(trajectory, ax=None):
     """
     energy = known(trajectory, 'energy')
     if ax is None and _has_power(trajectory):
-        return _panels(trajectory, [(plot_energy, {}), (plot_power, {})])
+        return in_panels(trajectory, [(plot_energy, {}), (plot_power, {})])
     columns, labels = [energy - energy[:1]], ['change of energy']
     error = trajectory.energy_error
     if error is not None and _quiet_energy(trajectory) is None:
         columns.append(trajectory.work - trajectory.work[:1])
         labels.append(f'work, within {np.abs(error).max(initial=0.):.0e}'
                       + _unit(trajectory))
-    return _lines(trajectory, columns, labels, 'energy', ax,
-                  [unit_of(trajectory, 'energy')],
-                  scale=_energy_scale(trajectory))
+    return draw_lines(
+        trajectory, columns, labels, 'energy', ax,
+        [unit_of(trajectory, 'energy')], scale=_energy_scale(trajectory))
 
 
 def plot_power(trajectory, ax=None):
@@ -182,8 +184,8 @@ def plot_power(trajectory, ax=None):
     if trajectory.energy_rate is not None:
         columns.append(trajectory.energy_rate)
         labels.append('rate of energy')
-    return _lines(trajectory, columns, labels, 'power', ax,
-                  [unit_of(trajectory, 'power')])
+    return draw_lines(trajectory, columns, labels, 'power', ax,
+                      [unit_of(trajectory, 'power')])
 
 
 def plot_phase(trajectory, x, v=None, ax=None):
@@ -209,8 +211,8 @@ def plot_phase(trajectory, x, v=None, ax=None):
         speeds = trajectory.rates[:, i]
     else:
         speeds = trajectory[v]
-    figure, ax = _axes(ax, (4., 3.4))
-    _path(ax, places, speeds)
+    figure, ax = axes_for(ax, (4., 3.4))
+    draw_path(ax, places, speeds)
     met = [np.argmin(abs(trajectory.t - event.t))
            for event in trajectory.events]
     if met:
@@ -229,9 +231,9 @@ def plot_constraint_forces(trajectory, ax=None, speeds=None):
     speeds = trajectory.speeds if speeds is None else speeds
     units = [FORCES.get(unit_of(trajectory, u), '') for u in speeds]
     forces, scale = _forces_on(trajectory, speeds)
-    return _lines(trajectory, forces.T, [f'on {tex(u)}' for u in speeds],
-                  'generalized constraint force', ax, units, 'constraint ',
-                  scale)
+    return draw_lines(
+        trajectory, forces.T, [f'on {tex(u)}' for u in speeds],
+        'generalized constraint force', ax, units, 'constraint ', scale)
 
 
 def plot_multipliers(trajectory, ax=None, rows=None):
@@ -247,9 +249,10 @@ def plot_multipliers(trajectory, ax=None, rows=None):
     full = len(trajectory.speeds) + len(names)
     is_redundant = trajectory.rank.max(initial=0) < full
     kind = 'multiplier of\nleast norm' if is_redundant else 'multiplier'
-    return _lines(trajectory, trajectory.multipliers[:, list(rows)].T, labels,
-                  kind, ax, [_row_unit(trajectory, k) for k in rows], None,
-                  trajectory.multipliers)
+    return draw_lines(
+        trajectory, trajectory.multipliers[:, list(rows)].T, labels, kind, ax,
+        [_row_unit(trajectory, k) for k in rows], None,
+        trajectory.multipliers)
 
 
 def plot_reactions(trajectory, names=None, ax=None):
@@ -280,24 +283,26 @@ def plot_reactions(trajectory, names=None, ax=None):
         ('force', slice(3)), ('moment', slice(3, None)))]
     if ax is None:
         kinds = [(kind, parts) for kind, parts in kinds
-                 if not _is_noise(parts, scale)] or kinds[:1]
+                 if not is_noise(parts, scale)] or kinds[:1]
         ax = plt.subplots(len(kinds), 1, figsize=(WIDTH, HEIGHT*len(kinds)),
                           sharex=True, layout='constrained', squeeze=False
                           )[1][:, 0]
     for (kind, parts), place in zip(kinds, ax):
-        if len(names) == 1:
-            columns, labels = parts[0].T, [
-                f'${kind[0].upper()}_{axis}$ in {names[0]}' for axis in 'xyz']
-        else:
-            columns, labels = [np.linalg.norm(part, axis=1)
-                               for part in parts], names
-        _lines(trajectory, columns, labels, kind, place,
-               [unit_of(trajectory, kind)], scale=scale)
+        draw_lines(trajectory, *_components(kind, parts, names), kind, place,
+                   [unit_of(trajectory, kind)], scale=scale)
     for upper in ax[:-1]:
         upper.set_xlabel('')
     for lower in ax[1:] if len(names) > 1 else ():
         lower.get_legend().remove()     # the same as above
     return ax[0].figure
+
+
+def _components(kind, parts, names):
+    """Components of one vector or magnitudes of several, and labels."""
+    if len(names) > 1:
+        return np.linalg.norm(parts, axis=2), names
+    return parts[0].T, [f'${kind[0].upper()}_{axis}$ in {names[0]}'
+                        for axis in 'xyz']
 
 
 def plot_motion(points, ax=None):
@@ -321,13 +326,13 @@ def plot_motion(points, ax=None):
     'x'
 
     """
-    figure, ax = _axes(ax, (4., 3.4))
+    figure, ax = axes_for(ax, (4., 3.4))
     for color, (name, (x, y)) in zip(cycle(COLORS), points.items()):
-        _path(ax, x, y, str(name), color)
+        draw_path(ax, x, y, str(name), color)
     ax.set(xlabel='x', ylabel='y')
     ax.set_aspect('equal', adjustable='datalim')
     ax.grid(alpha=0.3)
-    _legend(ax)
+    legend_above(ax)
     return figure
 
 
@@ -350,12 +355,6 @@ def _groups(trajectory):
     return [x for x in trajectory.states if x not in speeds], speeds
 
 
-def _is_noise(values, scale):
-    """Whether values are rounding errors of those of the same kind."""
-    return np.abs(values).max(initial=0.) <= NOISE*np.abs(scale).max(
-        initial=0.)
-
-
 def _forces_on(trajectory, speeds):
     """Generalized constraint forces, and those of all speeds."""
     forces = trajectory.constraint_forces
@@ -364,7 +363,7 @@ def _forces_on(trajectory, speeds):
 
 def _has_power(trajectory):
     power = trajectory.power
-    return power is not None and not _is_noise(
+    return power is not None and not is_noise(
         power*np.ptp(trajectory.t), _energy_scale(trajectory))
 
 
@@ -389,7 +388,6 @@ def _by_unit(trajectory, names, unit=None):
 
 
 def _row_unit(trajectory, k):
-    """Unit of a multiplier."""
     return unit_of(trajectory, trajectory.multiplier_names[k]) or unit_of(
         trajectory, f'multiplier of {rows_of(trajectory)[k]}')
 
@@ -418,106 +416,3 @@ def _quiet_energy(trajectory):
     largest = QUIET*max(1., np.abs(trajectory.energy).max(initial=0.))
     is_quiet = change <= largest and np.ptp(trajectory.work) <= largest
     return change if is_quiet else None
-
-
-# -- axes ----------------------------------------------------------------
-
-def _panels(trajectory, panels, columns=1):
-    """A figure with a panel for each pair of a function and its options."""
-    columns = min(columns, len(panels)) or 1
-    rows = -(-len(panels)//columns)
-    figure = plt.figure(figsize=(WIDTH, HEIGHT*rows), layout='constrained')
-    grid, axes = figure.add_gridspec(rows, columns), []
-    for k, (draw, options) in enumerate(panels):
-        is_last = k == len(panels) - 1      # it fills the row
-        axes.append(figure.add_subplot(
-            grid[k//columns, k % columns:] if is_last
-            else grid[k//columns, k % columns]))
-        draw(trajectory, ax=axes[-1], **options)
-        axes[-1].tick_params(labelsize='small')
-    for upper, lower in zip(axes, axes[columns:]):
-        if upper.get_xlabel() == lower.get_xlabel():
-            upper.set_xlabel('')
-    return figure
-
-
-def _plot_path(trajectory, pair, ax):
-    """The path of a point with two coordinates."""
-    x, y = pair
-    unit = unit_of(trajectory, x)
-    _path(ax, trajectory[x], trajectory[y], color=COLORS[0])
-    ax.set(xlabel=in_unit(tex(x), unit), ylabel=in_unit(tex(y), unit))
-    ax.set_aspect('equal', adjustable='datalim')
-    ax.grid(alpha=0.3)
-
-
-def _path(ax, x, y, name=None, color=None):
-    """A line with an open circle at its start, a full one at its end."""
-    line, = ax.plot(x, y, label=name, color=color)
-    ax.plot(x[:1], y[:1], 'o', mfc='none', color=line.get_color())
-    ax.plot(x[-1:], y[-1:], 'o', color=line.get_color())
-
-
-def _axes(ax, size=(WIDTH, 2.8)):
-    if ax is not None:
-        return ax.figure, ax
-    return plt.subplots(figsize=size, layout='constrained')
-
-
-def _lines(trajectory, columns, labels, kind, ax, units=(), before='',
-           scale=0.):
-    """Histories of quantities of one unit, or with the unit of each.
-
-    The axis is named by its quantity, after ``before``, or by the ``kind``.
-    Rounding errors of quantities of the size ``scale`` are drawn as zero.
-    """
-    figure, ax = _axes(ax)
-    if _is_noise(columns, scale):
-        columns = np.zeros_like(columns)
-    if len(set(units)) == 1:
-        unit = units[0]
-        name = kind if before is None or unit not in QUANTITIES else (
-            before + QUANTITIES[unit])
-    else:
-        unit, name = '', kind
-        labels = list(map(in_unit, labels, units)) if units else labels
-    if len(columns) == 1 and labels[0].endswith('$'):
-        name, labels = f'{name} {labels[0]}', ['_']
-    name = in_unit(name, unit)
-    if len(name) > LONGEST:
-        name = name.replace(' in ', '\nin ')
-    ax.set_ylabel(name)
-    many = len(columns) > MOST
-    shown = {0, len(columns)//2, len(columns) - 1} if many else range(MOST)
-    scale = plt.get_cmap('viridis')
-    for k, (values, text) in enumerate(zip(columns, labels)):
-        # the first is wide and the others dashed: equal lines stay visible
-        ax.plot(trajectory.t, values, label=text if k in shown else '_',
-                color=scale(0.9*k/len(columns)) if many else
-                COLORS[k % len(COLORS)], linewidth=1.3 if k or many else 2.2,
-                linestyle='-' if many else STYLES[k % len(STYLES)])
-    for marks, color, style, text in (
-            ([event.t for event in trajectory.events], '0.6', ':', 'event'),
-            ([change.t for change in trajectory.rank_changes], '0.4', '--',
-             'change of rank'),
-            (trajectory.passages, '0.8', '-.', 'singular')):
-        for i, mark in enumerate(marks):
-            ax.axvline(mark, color=color, linestyle=style, linewidth=1,
-                       label='_' if i else text)
-    ax.set_xlabel(in_unit('$t$', unit_of(trajectory, 't')))
-    ax.grid(alpha=0.3)
-    _legend(ax)
-    return figure
-
-
-def _legend(ax):
-    """A legend above the axes, in as many columns as there is room for."""
-    handles, labels = ax.get_legend_handles_labels()
-    if not labels:
-        return
-    room = ax.bbox.width/ax.figure.dpi
-    column = SAMPLE + LETTER*max(map(visible, labels))
-    ax.legend(handles, labels, fontsize='small', loc='lower left',
-              frameon=False, bbox_to_anchor=(0., 1.), borderaxespad=0.1,
-              handlelength=1.8, handletextpad=0.4, columnspacing=0.8,
-              labelspacing=0.2, ncols=max(1, int(room/column)))

@@ -155,7 +155,6 @@ def _labels(ax, run, quantity, show, key):
 
 
 def quantity_name(quantity):
-    """Text for the axis."""
     if isinstance(quantity, (str, Basic)):
         return label(quantity)
     name = getattr(quantity, '__name__', 'quantity')

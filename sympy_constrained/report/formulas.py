@@ -100,7 +100,6 @@ def math(*parts, block=False):
 
 
 def table(head, rows):
-    """A table in HTML; cells are HTML."""
     def line(tag, cells):
         return '<tr>' + ''.join(
             f'<{tag}>{cell}</{tag}>' for cell in cells) + '</tr>'
@@ -171,20 +170,18 @@ def constraint_table(equations, classes, redundant):
     if tree_size(rows) <= TREE:
         formulas[:len(rows)] = rows
     cells = []
-    for k, name in enumerate(equations.constraint_names):
+    for k, (name, formula) in enumerate(zip(
+            equations.constraint_names, formulas)):
         kind = classes[k].kind if classes else (
             'holonomic' if k < holonomic else '')
-        remark = classes[k].remark if classes else ''
-        formula = formulas[k]
         cells.append((
             escape(name), escape(kind) + (
                 ', redundant' if k in redundant else ''),
             '' if formula is None else math(formula, '= 0'),
-            escape(remark or '')))
-    if not any(row[-1] for row in cells):
-        return table(('row', 'class', 'equation'), [
-            row[:-1] for row in cells])
-    return table(('row', 'class', 'equation', ''), cells)
+            escape(classes[k].remark or '') if classes else ''))
+    columns = 4 if any(row[-1] for row in cells) else 3
+    return table(('row', 'class', 'equation', '')[:columns], [
+        row[:columns] for row in cells])
 
 
 def equation_rows(equations, method):
@@ -204,16 +201,15 @@ def equation_rows(equations, method):
     lines = [((state.diff(equations.t), '=', rate), '')
              for state, rate in zip(equations.states, out['rates'])
              if state.diff(equations.t) != rate]
-    lines.append(((out['W'], Matrix(equations.unknowns), '=', out['r']), tag))
+    lines.append(((out['W'], Matrix(equations.unknowns), '=', out['r']),
+                  f'({tag})' if tag else ''))
     html = ''.join(
-        f'<div class="equation">{math(*parts, block=True)}'
-        f'<span class="tag">{f"({tag})" if tag else ""}</span></div>'
+        equation(*parts, more=f'<span class="tag">{tag}</span>')
         for parts, tag in lines)
     if shared:
         html += '<details><summary>with {} shared parts</summary>{}' \
             '</details>'.format(len(shared), ''.join(
-                f'<div class="equation">{math(name, "=", e, block=True)}'
-                '</div>' for name, e in shared))
+                equation(name, '=', e) for name, e in shared))
     where = (f' Equation ({tag}) is derived in the documentation of '
              f'sympy_constrained, page <code>theory/{page}</code>.'
              if tag else '')
@@ -222,8 +218,11 @@ def equation_rows(equations, method):
             f'{html}')
 
 
+def equation(*parts, more=''):
+    return f'<div class="equation">{math(*parts, block=True)}{more}</div>'
+
+
 def comparison_table(found):
-    """The formulations of a :class:`.Comparison`."""
     def shown(value, form):
         return '' if value is None else format(value, form)
 

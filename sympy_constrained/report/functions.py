@@ -119,7 +119,6 @@ class Functions:
         return len(refs)
 
     def data(self, extra):
-        """The numbers of the engine."""
         compiled = self.compiled
         return {
             't': self.t, 'x': self.x.tolist(), 'p': compiled.p.tolist(),

@@ -215,12 +215,10 @@ def report(method, start, constants=None, inputs=None, *, title=None,
 
 
 def text_of(name):
-    """A file of this folder."""
     return files(__package__).joinpath(name).read_text(encoding='utf-8')
 
 
 def names_of(item, units):
-    """Name in text, as a formula, and the unit."""
     return {'text': label(item), 'math': math(item),
             'unit': units.get(label(item), '')}
 

@@ -14,7 +14,6 @@ from sympy import Dummy, Float
 from sympy.physics.mechanics import RigidBody
 from sympy.physics.vector import Point
 
-from .. import _compat
 from ..contact import (
     CircularRim, ConeSurface, CylinderSurface, EllipsoidSurface, PlaneSurface,
     SphereSurface, TorusSurface)
@@ -26,9 +25,9 @@ from ..model.loads import parse_loads
 from ..numeric.codegen.native import with_given
 from ..numeric.names import number
 from ..scene.labels import checked_view
+from ..scene.parts import (
+    fixed_pairs, located_bodies, named_lines, named_places, seeds, sides_of)
 from ..scene.positions import Positions, system_of
-from ..scene.scene_items import (
-    located_bodies, named_lines, named_places, seeds)
 from ..scene.wireframes import unknown
 
 __all__ = ['Scene']
@@ -52,10 +51,8 @@ class Scene:
         compiled = functions.compiled
         points, lines = named_places(points), named_lines(lines)
         springs = named_lines(springs)
-        surfaces = [*as_list(surfaces, 'surfaces'), *(
-            getattr(contact, f'{side}_geometry')
-            for contact in as_list(contacts, 'contacts')
-            for side in ('child', 'parent'))]
+        surfaces = [*as_list(surfaces, 'surfaces'),
+                    *(geometry for _, geometry, _ in sides_of(contacts))]
         self.system = system_of(model)
         numbers = {**dict(zip(compiled.constants, compiled.p)), **{
             x: Float(number(value), 17)
@@ -75,10 +72,8 @@ class Scene:
         shown = {surface.frame for surface in surfaces}
         for color, (body, place, axes) in enumerate(bodies):
             self.add_body(color, body, place, axes, shown)
-        for kind, items in ('line', lines), ('spring', springs):
-            for name, line in items:
-                self.add(kind, name=name, at=[
-                    self.place(find.position(p)) for p in line])
+        self.add_lines('line', lines)
+        self.add_lines('spring', springs)
         for color, (name, place) in enumerate(points.items(), len(bodies)):
             self.add('dot', at=self.place(find.position(place)), name=name,
                      color=color, trail=True)
@@ -90,6 +85,11 @@ class Scene:
 
     def add(self, kind, **values):
         self.data['parts'].append({'kind': kind, **values})
+
+    def add_lines(self, kind, lines):
+        for name, line in lines:
+            self.add(kind, name=name, at=[
+                self.place(self.find.position(p)) for p in line])
 
     def place(self, quantity):
         """Where the entries of a position or rotation begin."""
@@ -128,28 +128,35 @@ class Scene:
         """
         at, moves = self.place(place), self.moves(place, axes)
         rigid = isinstance(body, RigidBody)
-        links = [tuple(map(self.find.position, link))
-                 for link in self.links(body) if self.find.has(link[1])]
-        for a, b in links:
-            if moves:
-                self.add('link', at=[self.place(a), self.place(b)],
-                         color=color, rigid=rigid,
-                         fixed=[not self.moves(a), not self.moves(b)])
-            else:
-                self.add('support', at=self.place(b))
-        frame = self.inertia_frame(body) if rigid and moves else None
+        linked = self.add_links(color, body, moves)
+        if not moves:
+            return
+        frame = self.inertia_frame(body) if rigid else None
         ratios = self.gyration(body, frame) if frame else None
         if ratios and frame not in shown:
-            self.add('shape', at=at, color=color, linked=bool(links),
+            self.add('shape', at=at, color=color, linked=linked,
                      axes=self.place(self.find.rotation(frame)),
                      ratios=len(self.refs))
             self.refs += ratios
-        if moves:
-            slides = rigid and axes and not (
-                ratios or links or frame in shown or self.moves(axes))
-            self.add('dot', at=at, name=body.name, color=color, trail=True,
-                     small=rigid, **(
-                         {'block': self.place(axes)} if slides else {}))
+        slides = rigid and axes and not (
+            ratios or linked or frame in shown or self.moves(axes))
+        self.add('dot', at=at, name=body.name, color=color, trail=True,
+                 small=rigid, **(
+                     {'block': self.place(axes)} if slides else {}))
+
+    def add_links(self, color, body, moves):
+        """Links of a body that moves, or supports; whether it has any."""
+        links = [tuple(map(self.find.position, link))
+                 for link in fixed_pairs(body, self.find.frame)
+                 if self.find.has(link[1])]
+        for a, b in links:
+            if moves:
+                self.add('link', at=[self.place(a), self.place(b)],
+                         color=color, rigid=isinstance(body, RigidBody),
+                         fixed=[not self.moves(a), not self.moves(b)])
+            else:
+                self.add('support', at=self.place(b))
+        return bool(links)
 
     def inertia_frame(self, body):
         """The frame of a body, or that of its inertia, if it is oriented."""
@@ -158,21 +165,6 @@ class Scene:
         frames = body.frame, axes_of_body(
             self.find._kinematics, body).inertia
         return next(filter(self.find.is_oriented, frames), None)
-
-    def links(self, body):
-        """Pairs of points at constant places in frames that turn."""
-        reached, pairs = [body.masscenter], []
-        for here in reached:
-            for there, vector in _compat.positions(here).items():
-                if there not in reached and len(vector.args) == 1:
-                    (numbers, frame), = vector.args
-                    inside = frame == body.frame if isinstance(
-                        body, RigidBody) else frame != self.find.frame
-                    if inside and not numbers.has(_compat.time_symbol()):
-                        pairs.append((here, there))
-                        if isinstance(body, RigidBody):
-                            reached.append(there)
-        return pairs
 
     def gyration(self, body, frame):
         """Central moments of inertia over the mass, None if unknown."""

@@ -23,7 +23,7 @@ ACCENTS = ('', r'\dot', r'\ddot', r'\dddot')
 
 
 def checked_view(view):
-    """The view of a picture; raise if it is none."""
+    """The view of a picture, checked."""
     if view not in (None, '3d', *map(''.join, permutations('xyz', 2))):
         raise ValueError(
             f"`view` is {view!r}. Pass '3d', or the axes to the right and "
@@ -66,7 +66,6 @@ def unit_of(trajectory, key):
 
 
 def in_unit(name, unit):
-    """Text of an axis."""
     return f'{name} in {unit}' if unit else name
 
 

@@ -124,7 +124,6 @@ class Positions:
         return self._drift is not None
 
     def has(self, point):
-        """Whether a point has a position from the origin."""
         return point in self._of_point
 
     def place(self, name):
@@ -138,7 +137,7 @@ class Positions:
             near = get_close_matches(name, known, 1)
             hint = f"Did you mean {near[0]!r}? " if near else ''
             raise ValueError(
-                f"The place {name!r} is the name of no body and no point"
+                f"The place {name!r} is not the name of a body or point"
                 f"{' (' + ', '.join(known) + ')' if known else ''}. {hint}"
                 "Give a name, a Point, a Vector, or a pair or triple of "
                 "expressions.")
@@ -168,7 +167,6 @@ class Positions:
         return self._wanted(self._kinematics.rotation(self.frame, frame))
 
     def is_oriented(self, frame):
-        """Whether a frame has an orientation in the inertial one."""
         return self.frame is not None and (
             frame in self._kinematics.oriented)
 
@@ -200,8 +198,8 @@ class Positions:
         if not isinstance(place, (tuple, list, MatrixBase)) or (
                 len(place) not in (2, 3)):
             raise TypeError(
-                f"The place {place!r} is no Point, no Vector and no pair or "
-                "triple of expressions. Give one of these.")
+                f"The place {place!r} is of type {type(place).__name__}. Give "
+                "a Point, a Vector, or a pair or triple of expressions.")
         return [*(read(self._builder, self._entry(e)) for e in place), 0][:3]
 
     def _entry(self, entry):
@@ -313,7 +311,6 @@ class Positions:
         return known, others
 
     def _check(self, others):
-        """Raise for symbols that are not inputs."""
         missing = [str(item) for item in others if isinstance(item, Symbol)]
         if missing:
             raise unknown(missing, 'a place in the picture')
@@ -322,7 +319,7 @@ class Positions:
             raise MissingIngredientError(
                 "No point of the model stays at rest, so the velocity of "
                 f"{self.origin} is integrated. It contains the speed "
-                f"{label(moving[0])}, which is no state of the trajectory. "
+                f"{label(moving[0])}, not a state of the trajectory. "
                 f"Pass `origin={self.origin}` to look from there.")
 
     def _inputs(self, others):

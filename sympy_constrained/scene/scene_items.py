@@ -1,24 +1,23 @@
 """Bodies, points, lines, surfaces and traces of a picture, as arrays."""
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain, cycle
 from warnings import warn
 
 import numpy as np
-from sympy.physics.mechanics import Particle, RigidBody
-from sympy.physics.vector import Point
+from sympy.physics.mechanics import Particle
 
-from .. import _compat
 from ..contact import CircularRim
 from ..errors import MissingIngredientError
 from ..model.call_signatures import as_list
 from .labels import COLORS, checked_view, unit_of
+from .parts import (
+    fixed_pairs, located_bodies, named_lines, named_places, seeds, sides_of)
 from .positions import Positions
 from .wireframes import wireframe
 
-__all__ = ['SceneItems', 'named_lines', 'named_places', 'seeds']
+__all__ = ['SceneItems']
 
 AXES = 'xyz'
 TRIAD = (COLORS[1], COLORS[2], COLORS[0])
@@ -84,7 +83,6 @@ class Trail:
 
 
 def placed(find, lines):
-    """Positions of the places of lines."""
     return [(name, [find.position(p) for p in line]) for name, line in lines]
 
 
@@ -108,10 +106,7 @@ class SceneItems:
                  forces=None, drawn=slice(None)):
         points, lines = named_places(points), named_lines(lines)
         springs, forces = named_lines(springs), dict(forces or {})
-        # point, geometry and body of the child and the parent of contacts
-        sides = [tuple(getattr(contact, side + part) for part in (
-            '_point', '_geometry', '')) for contact in as_list(
-                contacts, 'contacts') for side in ('child', 'parent')]
+        sides = sides_of(contacts)
         surfaces = [*as_list(surfaces, 'surfaces'),
                     *(geometry for _, geometry, _ in sides)]
         find = Positions(trajectory, model, seeds(points, lines, surfaces),
@@ -288,27 +283,6 @@ class SceneItems:
 
 # -- bodies, points, lines -----------------------------------------------
 
-def located_bodies(find):
-    """Bodies with positions and axes (or None), and why others are lost."""
-    found, lost = [], []
-    for body in find.bodies:
-        if not find.has(body.masscenter):
-            lost.append(body.name)
-            continue
-        oriented = isinstance(body, RigidBody) and find.is_oriented(
-            body.frame)
-        found.append((body, find.position(body.masscenter),
-                      find.rotation(body.frame) if oriented else None))
-    if not lost:
-        return found, ''
-    reason = ('the model has no inertial frame; pass `frame`'
-              if find.frame is None else
-              'no point is at rest; pass `origin`' if not find.origin else
-              f'not connected to {find.origin}; locate it from there')
-    return found, ('the mass centre has no known position for '
-                   f'{", ".join(lost)} ({reason})')
-
-
 def skeletons(find, bodies):
     """Body -> pairs of neighbouring points at constant places in it."""
     taken, found = set(), {}
@@ -322,28 +296,7 @@ def skeletons(find, bodies):
     return {body: found[body] for body in bodies}
 
 
-def fixed_pairs(body, inertial):
-    """The points of a skeleton, from the mass centre.
-
-    A particle is joined to the next points in a frame that turns.
-    """
-    reached, pairs = [body.masscenter], []
-    is_rigid = isinstance(body, RigidBody)
-    for here in reached:
-        for there, vector in _compat.positions(here).items():
-            if there not in reached and all(
-                    (frame == body.frame if is_rigid else frame != inertial)
-                    and not numbers.has(_compat.time_symbol())
-                    for numbers, frame in vector.args):
-                if vector.args:
-                    pairs.append((here, there))
-                if is_rigid:
-                    reached.append(there)
-    return pairs
-
-
 def line_items(lines):
-    """Lines of the user."""
     for name, places in lines:
         yield Curve(np.stack([place.values for place in places], axis=1), {
             **LINE, **(JOINT if len(places) <= MOST_JOINTS else {}),
@@ -369,7 +322,6 @@ def bar_items(bones, color, shown):
 
 
 def path_items(moving, color, trails):
-    """The paths of mass centres."""
     for body, place, _ in moving if trails else ():
         if not is_constant(place.values):
             yield trail(place.values, color[body], 0.5)
@@ -385,7 +337,6 @@ def dot_items(dots, color):
 
 
 def point_items(points, colors, trails):
-    """Points of the user, and their paths."""
     for name, place in points.items():
         color = next(colors)
         yield Curve(place.values[:, None], {
@@ -399,6 +350,18 @@ def trail(values, color, alpha=1.):
     return Trail(values, {**TRAIL, 'color': color, 'alpha': alpha},
                  np.broadcast_to(np.eye(3), (len(values), 3, 3)),
                  np.zeros_like(values))
+
+
+def check_drawn(items, lost, others):
+    """Raise for an empty picture, warn of bodies that are not drawn."""
+    if not items:
+        raise MissingIngredientError(
+            f"The picture is empty: {lost or 'no body moves'}, and no "
+            "`points`, `lines` or `surfaces` were given. Give some, for "
+            "example `points={'bob': (x, y)}` with expressions in the "
+            "states.")
+    if lost and not others:
+        warn(f"Not all bodies are drawn: {lost}.", stacklevel=4)
 
 
 # -- surfaces ------------------------------------------------------------
@@ -447,48 +410,3 @@ def is_constant(values):
 def at_rest(place, axes):
     return is_constant(place.values) and (
         axes is None or is_constant(axes.values))
-
-
-# -- arguments -----------------------------------------------------------
-
-def seeds(points, lines, surfaces):
-    """Points that must have a position."""
-    located = [*points.values(), *(p for _, line in lines for p in line),
-               *(surface.point for surface in surfaces)]
-    return [p for p in located if isinstance(p, Point)]
-
-
-def check_drawn(items, lost, others):
-    """Raise for an empty picture, warn of bodies that are not drawn."""
-    if not items:
-        raise MissingIngredientError(
-            f"The picture is empty: {lost or 'no body moves'}, and no "
-            "`points`, `lines` or `surfaces` were given. Give some, for "
-            "example `points={'bob': (x, y)}` with expressions in the "
-            "states.")
-    if lost and not others:
-        warn(f"Not all bodies are drawn: {lost}.", stacklevel=4)
-
-
-def named_places(points):
-    """Name -> place; points have their own names."""
-    if isinstance(points, Mapping):
-        return {str(name): place for name, place in points.items()}
-    points = as_list(points, 'points')
-    if not all(isinstance(point, Point) for point in points):
-        raise TypeError(
-            f"`points` is {points!r}. Pass Points, or a mapping from names to "
-            "places.")
-    return {point.name: point for point in points}
-
-
-def named_lines(lines):
-    """Pairs of a name, or None, and the places on a line."""
-    found = list(lines.items()) if isinstance(lines, Mapping) else [
-        (None, line) for line in lines]
-    for name, line in found:
-        if isinstance(line, (Point, str)) or len(line) < 2:
-            raise ValueError(
-                f"`lines` has {line!r}, which is no line. Give two places or "
-                "more for each: `lines=[(A, B), (B, C, D)]`.")
-    return [(name and str(name), list(line)) for name, line in found]

@@ -1,6 +1,5 @@
 """Numbers for constants, states and inputs; what is computed from them."""
 import sys
-from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -65,14 +64,6 @@ CONSTANTS = (
     Case('a constant given by symbol and by name',
          lambda: compiled({**VALUES, 'm': 2}), ValueError, '`constants`: m',
          'is given twice', 'Each constant takes one finite real number'),
-    Case('a constant that is complex', lambda: compiled({**VALUES, m: 1 + 2j}),
-         ValueError, '`constants`: m: (1+2j) is not a real',
-         'number; give a finite one',
-         'Each constant takes one finite real number'),
-    Case('a constant that is an expression',
-         lambda: compiled({**VALUES, m: k}), ValueError,
-         '`constants`: m: k is not a real number;', 'give a finite one',
-         'Each constant takes one finite real number'),
     Case('several wrong constants', lambda: compiled({
         m: 'one', g: oo, 'length': 1}),
          ValueError, "`constants`: m: 'one' is not a real number;",
@@ -108,7 +99,7 @@ MODELS = (
          "`backend` 'fortran'", 'is not known',
          "choose one of 'auto', 'numpy', 'llvm'"),
     Case('a backend in LLVM without llvmlite', lambda: without_llvm(),
-         MissingIngredientError, "backend='llvm' needs the package llvmlite",
+         MissingIngredientError, "backend='llvm' needs numba with llvmlite",
          '0.45 or newer (the extra `fast`), which was not found',
          "Install it, or use backend='auto' for the best"),
     Case('machine code of the backend of NumPy',
@@ -213,10 +204,6 @@ INPUTS = (
     Case('an input that is a text', lambda: compiled(
         {m: 1, g: 1}, PUSHED, inputs={z: 'sin(t)'}), MissingIngredientError,
          "`inputs`: 'sin(t)' is", 'not a real number', 'give a finite one'),
-    Case('an input with a constant that has no value',
-         lambda: compiled({m: 1, g: 1}, PUSHED, inputs={z: sin(k*t)}),
-         ValueError, '`constants`: no value for k', 'Each constant',
-         'takes one finite real number'),
     Case('an input that contains an acceleration',
          lambda: compiled({m: 1, g: 1}, PUSHED, inputs={z: -m*x.diff(t, 2)}),
          MissingIngredientError, '`inputs`: z needs Derivative(x(t), (t, 2))',
@@ -243,10 +230,6 @@ INPUTS = (
         {m: 1, g: 1}, PUSHED, inputs={z: lambda t, x: np.nan}
         ).rhs(0, [1, 0, 0, 0]), ValueError, 'The input z at t = 0',
          'nan is not finite', 'give a finite number'),
-    Case('an input that gives an array', lambda: compiled(
-        {m: 1, g: 1}, PUSHED, inputs={z: lambda t, x: x}
-        ).rhs(0, [1, 0, 0, 0]), ValueError, 'The input z at t = 0',
-         'array([1., 0., 0., 0.]) is not a real number', 'give a finite one'),
     Case('an input that gives None', lambda: compiled(
         {m: 1, g: 1}, PUSHED, inputs={z: lambda t, x: None}
         ).rhs(0, [1, 0, 0, 0]), ValueError, 'The input z at t = 0',
@@ -258,26 +241,15 @@ STARTS = (
          lambda: consistent_state(COMPILED, {x: 1}), ValueError,
          '`guess`: no value', "for y, x', y'",
          'Each state takes one finite real number'),
-    Case('a guess with an unknown state',
-         lambda: consistent_state(COMPILED, {**START, z: 1}), ValueError,
-         "`guess`: 'z(t)' is no state; known: x, y,", "x', y'",
-         'Each state takes one finite real number'),
     Case('a linearization off the constraints',
          lambda: linearize(COMPILED, {**START, x: 1.2}),
          ConstraintError, 'The state `at` violates holonomic row 0 by 4.4e-01',
          'so no motion is near it',
          '`consistent_state` finds one that satisfies the constraints'),
-    Case('a guess that is not finite',
-         lambda: consistent_state(COMPILED, {**START, x: oo}), ValueError,
-         '`guess`: x: inf is not finite; give a', 'finite number',
-         'Each state takes one finite real number'),
     Case('a guess of another length',
          lambda: consistent_state(COMPILED, [1, 0]), ValueError,
          '`guess` has 2 values for 4 states (x, y,', "x', y')",
          'Give one for each'),
-    Case('a fixed state that is not there',
-         lambda: consistent_state(COMPILED, START, fixed=[z]), ValueError,
-         "`fixed`: 'z(t)'", 'is no state', 'known: x, y,'),
     Case('a misspelt fixed state',
          lambda: consistent_state(COMPILED, START, fixed=["x''"]), ValueError,
          '`fixed`: "x\'\'"', 'is no state', "did you mean x'?"),
@@ -296,10 +268,6 @@ STARTS = (
          'Try another guess; if none helps, the constraints'),
     Case('a simulation without a state', lambda: run(start={x: 1, y: 0}),
          ValueError, '`start`: no value', "for x', y'",
-         'Each state takes one finite real number'),
-    Case('a simulation with a misspelt state',
-         lambda: run(start={**START, 'x_': 1}), ValueError,
-         "`start`: 'x_' is no", 'state; did you mean x?',
          'Each state takes one finite real number'),
     Case('a simulation that starts off the constraints',
          lambda: run(start={**START, y: 0.3}),
@@ -451,8 +419,6 @@ STARTS = (
                                 constants=VALUES), ValueError,
          '`guess` has 3 values', "for 2 unknowns (x', y')",
          'Give one for each'),
-    Case('a history of what is no state', lambda: run()[z], KeyError, "'z(t)'",
-         'is no state or multiplier', 'known: x, y,'),
     Case('a history of what follows from the states',
          lambda: run()[x.diff(t, 2)], KeyError, "is no state or multiplier",
          'Rates of states are in `rates`',
@@ -469,21 +435,15 @@ STARTS = (
          TypeError, '`constants` is a list of mappings',
          'it must be one mapping for all runs',
          'Pass the constants of each run as `parameters`'),
-    *(Case(f'runs of a sweep sent in chunks of {text}', partial(
-        sweep, COMPILED, states=START, t_span=1, executor=2, chunk=chunk),
-           ValueError, f'`chunk` is {chunk!r}',
-           'it is the number of runs that are sent at once',
-           'Pass a whole number, 1 or more, or leave it out')
-      for text, chunk in (('-1', -1), ('a half', 2.5), ('a text', 'a'))),
+    Case('runs of a sweep sent in chunks of a half', lambda: sweep(
+        COMPILED, states=START, t_span=1, executor=2, chunk=2.5),
+         ValueError, '`chunk` is 2.5',
+         'it is the number of runs that are sent at once',
+         'Pass a whole number, 1 or more, or leave it out'),
     Case('a grid of one number', lambda: grid({l: 5}), TypeError,
          '`axes`: l has', 'no sequence of values', 'Give a list, also of one'),
     Case('a grid of a list', lambda: grid([1]), TypeError, '`axes` must be',
          'not list', 'a mapping from constants to their values'),
-    Case('values of a sweep that are texts', lambda: sweep(
-        COMPILED, {l: [1, 2]}, run=lambda compiled: 'far').values(),
-         ValueError, "The values of the runs, such as 'far',",
-         'do not form one array of numbers',
-         'Read `value` of each run, or pass a `quantity`'),
     Case('values of a sweep that are of several shapes', lambda: sweep(
         COMPILED, {l: [1, 2]},
         run=lambda compiled: np.zeros(int(compiled.p[2]))).values(),

@@ -21,10 +21,6 @@ CASES = (
     Case('a coordinate given twice', lambda: flat(qs=[x, y, x]),
          KinematicsError, 'The generalized', 'coordinate `x(t)` occurs',
          'Name it once, as independent or as dependent'),
-    Case('a coordinate that is independent and dependent',
-         lambda: kane(q_dependent=[x]), KinematicsError, 'The generalized',
-         'coordinate `x(t)` occurs',
-         'Name it once, as independent or as dependent'),
     Case('a speed that is a coordinate', lambda: kane(u_ind=[u, x]),
          KinematicsError, '`x(t)` is both a', 'coordinate and a speed',
          'Use another symbol, or the derivative of the'),
@@ -65,10 +61,6 @@ CASES = (
          'Give one for each'),
     Case('a constant with a rate of mass', lambda: kane(
         GibbsAppellMethod, mass_rates={m: -1}), ConstrainedDynamicsError,
-         '`mass_rates` has m, which', 'no function of time',
-         'Give {m: rate} with the mass `m ='),
-    Case('a coordinate with a rate of mass', lambda: kane(
-        GibbsAppellMethod, mass_rates={x: -1}), ConstrainedDynamicsError,
-         '`mass_rates` has x(t), which is a', 'coordinate, a speed or no',
+         '`mass_rates` has m, which', 'not a function of time',
          'Give {m: rate} with the mass `m ='),
 )

@@ -4,24 +4,16 @@ import dataclasses
 import numpy as np
 import pytest
 
+from exports import ready
 from mechanisms import m, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstraintError
-from sympy_constrained.models import model
-from sympy_constrained.numeric import (
-    compile_equations, consistent_state, simulate, sweep)
+from sympy_constrained.numeric import compile_equations, simulate, sweep
 from sympy_constrained.numeric.integrate.batch import Batch
 from sympy_constrained.numeric.integrate.stepper import Run
 
 pytest.importorskip('numba')
 pytest.importorskip('llvmlite')
-
-
-def ready(name):
-    given = model(name)
-    compiled = compile_equations(
-        given.form(UdwadiaKalabaMethod), given.parameters)
-    return compiled, consistent_state(compiled, given.start, given.fixed)
 
 
 @pytest.fixture
@@ -50,7 +42,7 @@ def check_equal(found, expected, rtol=1e-7):
     ('four_bar', 0.5, 7), ('four_bar', -0.3, [-0.1, -0.2]),
     ('rolling_disc', 1, None), ('cartesian_pendulum', (1, 2), 3)])
 def test_results_are_those_of_simulate(name, t_span, t_eval, careful):
-    compiled, start = ready(name)
+    _, compiled, start = ready(name)
     gravity = [9., 9.5, 10.]
     found = sweep(compiled, {'g': gravity}, start, t_span=t_span,
                   t_eval=t_eval)
@@ -78,7 +70,7 @@ def test_runs_out_of_the_ordinary_are_made_alone(careful):
 
 
 def test_a_run_with_many_steps_is_made_alone(careful):
-    compiled, start = ready('cartesian_pendulum')
+    _, compiled, start = ready('cartesian_pendulum')
     found = sweep(compiled, {'g': [9., 10.]}, start, t_span=1, max_step=1e-4,
                   t_eval=2)
     assert len(careful) == 2 and not found.failed
@@ -88,7 +80,7 @@ def test_a_run_with_many_steps_is_made_alone(careful):
     compiled.parameters()[list(map(str, compiled.constants)).index('g')])])
 def test_each_run_has_its_constants(quantity, careful):
     """The rate of the energy was that of the first constants."""
-    compiled, start = ready('cartesian_pendulum')
+    _, compiled, start = ready('cartesian_pendulum')
     found = sweep(compiled, {'g': [5., 10.]}, start, t_span=1,
                   quantity=quantity)
     assert not careful
@@ -101,7 +93,7 @@ def test_each_run_has_its_constants(quantity, careful):
 
 
 def test_outputs_with_constants_for_each_state():
-    (compiled, start), rng = ready('four_bar'), np.random.default_rng(1)
+    (_, compiled, start), rng = ready('four_bar'), np.random.default_rng(1)
     x = start + 0.1*rng.standard_normal((5, len(start)))
     p = compiled.p*rng.uniform(0.5, 2, (5, len(compiled.p)))
     found = compiled.evaluate(('W', 'r'), np.arange(5.), x, p)
@@ -113,7 +105,7 @@ def test_outputs_with_constants_for_each_state():
 
 def test_starts_are_projected_together(careful):
     """One of them is far away, and one linkage cannot be assembled."""
-    compiled, start = ready('four_bar')
+    _, compiled, start = ready('four_bar')
     constants = dict(zip(map(str, compiled.constants), compiled.p))
     lengths = constants['l1']*np.array([1., 1.01, 0.99, 100., 1.])
     starts = start + 0.01*np.arange(5)[:, None]*np.cos(np.arange(6))
@@ -130,7 +122,7 @@ def test_starts_are_projected_together(careful):
 
 def test_a_defect_of_the_common_loop_is_not_hidden(monkeypatch):
     monkeypatch.setattr(Batch, 'made', lambda *_: 1/0)
-    compiled, start = ready('cartesian_pendulum')
+    _, compiled, start = ready('cartesian_pendulum')
     with pytest.raises(ZeroDivisionError):
         sweep(compiled, {'g': [9, 10]}, start, t_span=1)
 
@@ -142,6 +134,6 @@ def test_a_defect_of_the_common_loop_is_not_hidden(monkeypatch):
     ({'g': [9, 10]}, {'method': ['RK45']}, '`method`')])
 def test_runs_that_cannot_begin_have_the_error_of_simulate(
         change, options, error):
-    compiled, start = ready('four_bar')
+    _, compiled, start = ready('four_bar')
     found = sweep(compiled, change, start, t_span=1, **options)
     assert [error in run.error for run in found.failed] == [True, True]

@@ -625,7 +625,7 @@ def test_what_is_missing_or_wrong(options, message):
 
 
 @pytest.mark.parametrize('given, numbers, error, message', [
-    ('fourbar', {}, ValueError, 'no ready model.*four_bar'),
+    ('fourbar', {}, ValueError, 'not a ready model.*four_bar'),
     (42, {}, UnsupportedFeatureError, 'from 42'),
     (LagrangesMethod(m*(x.diff()**2 + y.diff()**2)/2, [x, y],
                      hol_coneqs=[x**2 + y**2 + l**2]), {m: 1, l: 1},
@@ -844,7 +844,8 @@ def test_files_that_cannot_be_used(write, text, more, name, error, message):
 
 @pytest.mark.parametrize('command', ['compare', 'constraints', 'report'])
 @pytest.mark.parametrize('name, message', [
-    ('fourbar', 'no ready model.*four_bar'), ('no/such.py', 'no file')])
+    ('fourbar', 'not a ready model.*four_bar'),
+    ('no/such.py', 'does not exist')])
 def test_unknown_models(command, name, message, capsys):
     assert main([command, name]) == 1
     assert re.search(message, capsys.readouterr().err)

@@ -9,12 +9,12 @@ from sympy import Matrix, Tuple, sin, symbols
 from sympy.physics.mechanics import (
     KanesMethod, LagrangesMethod, dynamicsymbols)
 
+from exports import kept
 from mechanisms import g, l, m, particle, t, x, y
 from sympy_constrained import EquationsOfMotion, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstraintError, InconsistentConstraintsError, NotFiniteError)
-from sympy_constrained.models import model
-from sympy_constrained.numeric import compile_equations, consistent_state
+from sympy_constrained.numeric import compile_equations
 from sympy_constrained.numeric.compiled import KEPT_SOLVERS
 
 
@@ -71,13 +71,8 @@ def test_the_pendulum_in_closed_form(pendulum, states):
     'heavy_top', 'driven_pendulum', 'massless_coordinate'])
 def test_outputs_agree_with_fifty_digits(name):
     """All outputs of the graph in floats and by mpmath."""
-    ready = model(name)
-    method = ready.form(UdwadiaKalabaMethod)
+    ready, method, compiled, _ = kept(name)
     equations = method.equations_of_motion
-    compiled = compile_equations(
-        method, {c: ready.parameters[c]
-                 for c in method.equations_of_motion.constants},
-        inputs=dict(ready.inputs))
     state = np.array([0.1 + float(ready.start[s]) for s in compiled.states])
     names = list(equations.graph.outputs)
     outputs = compiled.evaluate(names, 0.7, state)
@@ -129,14 +124,10 @@ def test_parallel_cranks_near_the_constraint_set(cranks):
     ('rolling_disc_minimal', KanesMethod), ('four_bar', KanesMethod),
     ('duffing_pendulum', LagrangesMethod)])
 def test_methods_of_sympy_are_models_too(name, upstream):
-    ready = model(name)
-    theirs, ours = ready.form(upstream), ready.form(UdwadiaKalabaMethod)
-    values = {c: ready.parameters[c]
-              for c in ours.equations_of_motion.constants}
-    ours = compile_equations(ours, values, dict(ready.inputs))
-    state = consistent_state(ours, dict(ready.start), ready.fixed)
+    ready, _, ours, state = kept(name)
+    theirs = ready.form(upstream)
     theirs = compile_equations(
-        theirs, {c: values[c] for c in
+        theirs, {c: ready.parameters[c] for c in
                  EquationsOfMotion.from_method(theirs).constants},
         dict(ready.inputs))
     assert theirs.states == ours.states

@@ -10,13 +10,12 @@ from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, dynamicsymbols)
 
 from combinations import rotating
+from exports import ready
 from sympy_constrained import (
     ConstrainedDynamicsError, GibbsAppellMethod, MissingIngredientError,
     SimulationError, UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod,
     VoronetsMethod)
-from sympy_constrained.models import model
-from sympy_constrained.numeric import (
-    Reason, compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric import Reason, compile_equations, simulate
 from sympy_constrained.numeric.geometric.steps import Steps
 
 NONHOLONOMIC = ['contact_oscillator', 'disc', 'quartic', 'sleigh', 'suslov',
@@ -148,10 +147,8 @@ def canonical(n):
 
 @pytest.mark.parametrize('order', [2, 4, 6])
 def test_steps_without_constraints_are_symplectic(order):
-    KEPT['double'] = double = None, compile_equations(
-        model('double_pendulum_lagrange').form(UdwadiaKalabaMethod),
-        model('double_pendulum_lagrange').parameters)
-    compiled = double[1]
+    _, compiled, _ = ready('double_pendulum_lagrange')
+    KEPT['double'] = None, compiled
 
     def momenta(x):
         return compiled.evaluate(('M',), 0, x)['M']@x[2:]
@@ -261,10 +258,7 @@ def test_redundant_rows_change_nothing(integrator):
 
 @pytest.mark.parametrize('integrator', ['rattle', 'discrete-gradient'])
 def test_linkage_passes_its_flat_pose(integrator):
-    linkage = model('n_four_bar')
-    compiled = compile_equations(
-        linkage.form(UdwadiaKalabaMethod), linkage.parameters)
-    start = consistent_state(compiled, linkage.start)
+    _, compiled, start = ready('n_four_bar')
     reference = simulate(compiled, 10, start, t_eval=11)
     assert len(reference.passages) == 10
     errors = [np.abs(simulate(
@@ -351,11 +345,7 @@ def test_vakonomic_steps_for_other_rows_and_loads(
 
 
 def test_moving_constraints_do_work():
-    pendulum = model('driven_pendulum')
-    compiled = compile_equations(
-        pendulum.form(UdwadiaKalabaMethod), pendulum.parameters,
-        pendulum.inputs)
-    start = consistent_state(compiled, pendulum.start)
+    _, compiled, start = ready('driven_pendulum')
     errors = [np.abs(simulate(
         compiled, 1, start, integrator='rattle', step=step).energy_error).max()
         for step in (0.01, 0.005)]
@@ -450,17 +440,6 @@ def test_arguments_that_do_not_belong_together(options, message):
         simulate(compiled, 1, system.start, **options)
 
 
-def refused(name, integrator, inputs=None):
-    ready = model(name)
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
-        compiled = compile_equations(
-            ready.form(UdwadiaKalabaMethod), ready.parameters,
-            ready.inputs if inputs is None else inputs)
-        simulate(compiled, 1, consistent_state(compiled, ready.start),
-                 integrator=integrator, step=0.1)
-
-
 @pytest.mark.parametrize('name, integrator, message', [
     ('sleigh', 'rattle', 'lagrange-dalembert'),
     ('sleigh', 'vakonomic', 'is for VaccoMethod'),
@@ -478,8 +457,9 @@ def test_schemes_for_other_principles_are_refused(name, integrator, message):
     ('two_wheeled_cart', 'lagrange-dalembert', 'that drop out'),
     ('massless_coordinate', 'discrete-gradient', 'regular mass matrix')])
 def test_models_without_meaning_are_refused(name, integrator, message):
+    _, compiled, start = ready(name)
     with pytest.raises(UnsupportedFeatureError, match=message):
-        refused(name, integrator)
+        simulate(compiled, 1, start, integrator=integrator, step=0.1)
 
 
 def test_variable_mass_is_refused():

@@ -6,10 +6,11 @@ import pytest
 from sympy import cos, sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
+from exports import kept
 from mechanisms import g, l, m, particle, t, x, y, z
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstraintError
-from sympy_constrained.models import MODELS, model
+from sympy_constrained.models import MODELS
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 from sympy_constrained.numeric.manifold.projection import distances, project
@@ -93,13 +94,7 @@ def test_other_constants(pendulum):
 
 @pytest.mark.parametrize('name', MODELS)
 def test_every_ready_model_has_a_consistent_start(name):
-    ready = model(name)
-    method = ready.form(UdwadiaKalabaMethod)
-    compiled = compile_equations(
-        method, {c: ready.parameters[c]
-                 for c in method.equations_of_motion.constants},
-        dict(ready.inputs))
-    state = consistent_state(compiled, dict(ready.start), ready.fixed)
+    ready, _, compiled, state = kept(name)
     assert distances(compiled, 0, state).relative < 1e-12
     for fixed in ready.fixed:
         assert state[compiled.names.index(fixed)] == float(ready.start[fixed])

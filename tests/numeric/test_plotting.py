@@ -729,13 +729,6 @@ def test_springs_are_coils_between_their_ends():
     assert np.ptp(coil[:, 1]) > 0
 
 
-def test_a_picture_takes_its_units_from_a_method():
-    case = ready('four_bar', 0.3)
-    assert not case.motion.units
-    ax, = plotting.plot_snapshots(case.motion, case.method).axes
-    assert ax.get_xlabel() == 'x in m'
-
-
 def test_a_film_of_a_trajectory_with_names_only(rolling):
     """As one that was read from a file."""
     motion = replaced(
@@ -969,9 +962,9 @@ def test_films_that_cannot_be_made(pendulum, ball):
             (motion, {'points': lost}, KinematicsError,
              'lost has no position relative to O, the origin'),
             (motion, {'lines': [(strange, lost)]}, KinematicsError, 'Point Q'),
-            (motion, {'points': {'a': 3}}, TypeError, 'The place 3 is no P'),
-            (motion, {'lines': (lost, lost)}, ValueError, 'which is no line'),
-            (motion, {'lines': ['lost']}, ValueError, "'lost', which is no"),
+            (motion, {'points': {'a': 3}}, TypeError, 'The place 3 is of'),
+            (motion, {'lines': (lost, lost)}, ValueError, 'not a sequence'),
+            (motion, {'lines': ['lost']}, ValueError, "'lost', which is not"),
             (motion, {'points': {'P': 'P'}}, ValueError, "The place 'P' is")):
         with pytest.raises(error, match=text):
             plotting.animate(run, ball.method, **options)

@@ -147,5 +147,5 @@ def test_forty_bars():
             pickle.loads(pickle.dumps(equations)).rhs(0., x)):
         np.testing.assert_allclose(found[-equations.motion:], wanted,
                                    rtol=1e-9, atol=1e-9*abs(wanted).max())
-    with pytest.raises(UnsupportedFeatureError, match='no C text'):
+    with pytest.raises(UnsupportedFeatureError, match='no text'):
         native.text('c')

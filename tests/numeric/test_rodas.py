@@ -4,10 +4,9 @@ import pytest
 from sympy import cos, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
+from exports import ready
 from sympy_constrained import UdwadiaKalabaMethod
-from sympy_constrained.models import model
-from sympy_constrained.numeric import (
-    compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric import compile_equations, simulate
 from sympy_constrained.numeric.integrate.stepper import Run
 
 m, k, c = symbols('m k c')
@@ -15,14 +14,6 @@ t = dynamicsymbols._t
 x, y = dynamicsymbols('x y')
 READY = ('four_bar', 'rolling_disc', 'duplicated_rows', 'driven_pendulum',
          'heavy_top_quaternion', 'damped_double_pendulum')
-
-
-def compiled_model(name, **options):
-    given = model(name)
-    compiled = compile_equations(UdwadiaKalabaMethod(
-        **given.arguments, **given.extra), given.parameters, **options)
-    return compiled, consistent_state(
-        compiled, given.start, fixed=given.fixed)
 
 
 def spring(stiffness, **options):
@@ -40,7 +31,7 @@ def spring(stiffness, **options):
 @pytest.mark.parametrize('name', READY)
 def test_the_jacobian_is_exact(name):
     """Also of the work, and off the constraints."""
-    compiled, start = compiled_model(name)
+    _, compiled, start = ready(name)
     run = Run(compiled, (0., 1.), start)
     rng = np.random.default_rng(7)
     y = np.append(start + rng.normal(scale=0.1, size=len(start)), np.zeros(
@@ -61,7 +52,7 @@ def test_the_jacobian_is_exact(name):
 def test_the_order_is_five():
     """Time-dependent rows, and without a row that ends the error early."""
     for name, step in (('driven_pendulum', 0.04), ('four_bar', 0.0025)):
-        compiled, start = compiled_model(name)
+        _, compiled, start = ready(name)
         exact = simulate(compiled, 0.4, start, rtol=1e-13, atol=1e-14,
                          t_eval=2).x[-1]
         errors = [np.abs(simulate(

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sympy import Max, sin, sqrt, symbols
+from sympy import Max, sqrt, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 import mechanisms
@@ -429,14 +429,6 @@ def test_an_inconsistent_start_is_explained(pendulum):
     np.testing.assert_allclose(motion.x[0], [2, 0, 0, 3], atol=1e-14)
     loose = simulate(pendulum.compiled, 1, [2.0001, 0, 0, 0], tolerance=1e-3)
     assert loose.largest_residual < 1e-13
-
-
-def test_inputs_drive_a_motion():
-    f = dynamicsymbols('f')
-    motion = simulate(particle([x - f]), 2, [0, 0, 1, 0], inputs={f: sin(t)},
-                      constants={m: 1, g: 1}, t_eval=11)
-    np.testing.assert_allclose(motion[x], np.sin(motion.t), atol=1e-12)
-    np.testing.assert_allclose(motion['lam1'], -np.sin(motion.t), atol=1e-10)
 
 
 @pytest.mark.parametrize('options, text', [

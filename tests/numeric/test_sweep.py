@@ -13,7 +13,6 @@ import pytest
 from sympy import sqrt, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
-import damage
 import sweep_functions as work
 from mechanisms import g, l, m, x, y
 from sympy_constrained import UdwadiaKalabaMethod
@@ -472,33 +471,6 @@ def test_a_sweep_is_saved_and_loaded(pendulum, tmp_path):
         assert all(raw[name].dtype != object for name in raw.files)
 
 
-def test_files_of_another_kind_and_of_another_length(run, tmp_path):
-    found = run(quantity=work.last_state)
-    found.save(tmp_path/'sweep.npz')
-    with np.load(tmp_path/'sweep.npz') as file:
-        arrays = dict(file)
-    for name, array, text in (
-            ('about', np.array('{"format": "other 1"}'), 'another format'),
-            ('entries', arrays['entries'][:-1], 'buffer is smaller')):
-        np.savez(tmp_path/'other.npz', **(arrays | {name: array}))
-        with pytest.raises(ValueError, match=f'is no sweep.*{text}'):
-            SweepResult.load(tmp_path/'other.npz')
-
-
-@pytest.mark.parametrize('kind', damage.KINDS)
-def test_a_damaged_sweep_is_reported_or_harmless(run, tmp_path, kind):
-    path, found = tmp_path/'sweep.npz', run()
-    found.save(path)
-    for data in damage.damaged(path.read_bytes(), kind, 45):
-        path.write_bytes(data)
-        try:
-            again = SweepResult.load(path)
-        except ValueError as error:
-            assert 'is no sweep, or it is damaged' in str(error)
-        else:                           # an unused field, such as a date
-            np.testing.assert_array_equal(again.values(y), found.values(y))
-
-
 def test_many_failures_are_counted(numbers):
     text = str(numbers(work.refuses_some))
     assert text.startswith('12 runs, 7 failed')
@@ -516,20 +488,3 @@ def test_what_cannot_be_saved_or_loaded(pendulum, tmp_path):
         (tmp_path/'damaged.npz').write_bytes(b'PK' + bytes(9))
         with pytest.raises(ValueError, match='is no sweep'):
             SweepResult.load(tmp_path/name)
-
-
-@pytest.mark.slow
-def test_a_thousand_runs(pendulum):
-    """One is meant to fail, and the others are what they are alone."""
-    lengths = np.linspace(1, 3, 1000)
-    starts = np.zeros((1000, 4))
-    starts[:, 0] = lengths
-    starts[640, 0] += 0.1
-    found, alone = (sweep(
-        pendulum.compiled, {l: lengths}, starts, executor, t_span=0.05,
-        t_eval=2, quantity=work.last_state) for executor in (2, None))
-    np.testing.assert_allclose(found.values(), alone.values(), rtol=1e-12)
-    record, = found.failed
-    assert record.index == 640 and record.reason == 'ERROR'
-    assert record.error.startswith(
-        'ConstraintError: The initial state violates')

@@ -138,12 +138,6 @@ def test_a_table_is_not_a_state():
         compile_equations(driven(), {m: 1}, {y: (TIMES, TIMES)})
 
 
-def test_tables_tell_what_they_are():
-    table = Table([0, 1, 2, 3], [0, 1, 4, 9])
-    assert repr(table) == "<Table 'cubic' of 4 values from 0 to 3>"
-    assert repr(table.derivative(2)).endswith('to 3, derivative 2>')
-
-
 # -- steps end where tables change their course ----------------------------
 
 PULSES = {

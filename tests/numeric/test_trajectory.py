@@ -6,7 +6,6 @@ import stat
 import sys
 from copy import deepcopy
 from dataclasses import replace
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -202,23 +201,6 @@ def test_a_failed_write_leaves_the_old_file(motion, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ['run.npz']
 
 
-def test_threads_save_to_one_file(motion, tmp_path):
-    path, found = tmp_path/'run.npz', []
-
-    def work():
-        for _ in range(4):
-            motion.save(path)
-            found.append(len(Trajectory.load(path)))
-
-    threads = [Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [len(motion)]*16
-    assert os.listdir(tmp_path) == ['run.npz']
-
-
 @pytest.mark.parametrize('mode', [None, 0o600, 0o444])
 def test_a_file_keeps_its_permissions(motion, tmp_path, monkeypatch, mode):
     """Also while it is written, under its temporary name."""
@@ -289,21 +271,6 @@ def test_a_file_with_wrong_entries(motion, tmp_path, change):
         Trajectory.load(path)
 
 
-@pytest.mark.parametrize('name, change', [
-    ('entries', lambda entries: entries[:-1]),
-    ('about', lambda about: np.array(about.item().replace('"END"', '"FOO"'))),
-    ('about', lambda about: np.array(about.item().replace('<f8', '<U8'))),
-    ('about', lambda about: np.array(about.item().replace('21', '22', 1)))])
-def test_entries_that_do_not_fit_the_text(motion, tmp_path, name, change):
-    path = tmp_path/'run.npz'
-    motion.save(path)
-    with np.load(path) as file:
-        arrays = dict(file)
-    np.savez(path, **(arrays | {name: change(arrays[name])}))
-    with pytest.raises(ValueError, match='is no trajectory, or it is damaged'):
-        Trajectory.load(path)
-
-
 @pytest.mark.parametrize('kind', damage.KINDS)
 def test_a_damaged_file_is_reported_or_harmless(motion, tmp_path, kind):
     path = tmp_path/'run.npz'
@@ -324,17 +291,6 @@ def test_a_missing_file_and_an_unknown_ending(motion, tmp_path):
         Trajectory.load(tmp_path/'none.npz')
     with pytest.raises(ValueError, match='ending says.*npz.*csv'):
         motion.save(tmp_path/'run.txt')
-
-
-def test_names_of_several_lines_in_a_table(motion, tmp_path):
-    odd = replace(motion, residual_names=tuple(
-        f'{name}\nof "both"' for name in motion.residual_names))
-    odd.save(tmp_path/'run.csv')
-    with open(tmp_path/'run.csv', newline='') as file:
-        rows = list(csv.reader(file))
-    assert rows[0] == list(odd.to_table())
-    assert {len(row) for row in rows} == {len(rows[0])}
-    assert len(rows) == len(motion) + 1
 
 
 @pytest.mark.parametrize('again', [

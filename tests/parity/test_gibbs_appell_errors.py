@@ -199,10 +199,10 @@ REFUSED = {
         ('Lagrangian', 'Give bodies')),
     'a mass rate of a constant': (
         ConstrainedDynamicsError, lambda: made(mass_rates={m0: -1}),
-        ('`mass_rates`', 'm0', 'no function of time')),
+        ('`mass_rates`', 'm0', 'not a function of time')),
     'a mass rate of a speed': (
         ConstrainedDynamicsError, lambda: made(mass_rates={u: -1}),
-        ('`mass_rates`', 'u(t)', 'a coordinate, a speed or')),
+        ('`mass_rates`', 'u(t)', 'a coordinate or a speed')),
     'a mass of accelerations': (
         ConstrainedDynamicsError,
         lambda: made(bodies=[Particle('P', BODY.point, m0 + dot(u))]),

@@ -208,7 +208,7 @@ def test_wrong_axes_are_seen_in_writings_only(monkeypatch):
     turned = Writing(inertia_axes=('body', 'turned'))
     assert not rewriting(found, [PLAIN, turned])
     monkeypatch.setattr(
-        'sympy_constrained.model.build.from_bodies', from_bodies)
+        'sympy_constrained.model.unconstrained.from_bodies', from_bodies)
     monkeypatch.setattr(kinetics, 'measure_dyadic', measure_dyadic)
     assert rewriting(found, [PLAIN, turned])
 

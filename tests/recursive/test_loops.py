@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from joint_chains import pin_chain
 from sympy import symbols
-from sympy.physics.mechanics import Point, ReferenceFrame
+from sympy.physics.mechanics import Point
 
 from sympy_constrained import Loop, UdwadiaKalabaMethod
 from sympy_constrained.errors import MissingIngredientError
@@ -71,26 +71,3 @@ def test_a_native_function_needs_a_state_with_constraints():
         recursive.native_function()
     native = recursive.native_function('rhs', 0., np.full(10, 0.3))
     assert native.address and native.size == 13
-
-
-def test_a_net_of_chains():
-    """Chains that hang from one point, joined at the ends of links."""
-    frame, point = ReferenceFrame('N'), Point('O')
-    point.set_vel(frame, 0)
-    chains = [pin_chain(5, mark=mark, ground=(frame, point))
-              for mark in 'abcd']
-    values = chains[0][1]
-    joined = {name: sum((chain[name] for chain, _ in chains), [])
-              for name in ('q_ind', 'u_ind', 'kd_eqs', 'bodies', 'forcelist')}
-    ends = [[body.masscenter.locatenew(f'{mark}{k}', LENGTH/2*body.frame.x)
-             for k, body in enumerate(chain['bodies'])]
-            for mark, (chain, _) in zip('abcd', chains)]
-    loops = [Loop(one[k], two[k]) for one, two in zip(ends, ends[1:])
-             for k in (2, 4)]
-    method = UdwadiaKalabaMethod(frame, **joined, loops=loops)
-    ordinary = compile_equations(method, values)
-    recursive = compile_equations(method, values, recursion=True)
-    x = np.random.default_rng(1).uniform(-0.7, 0.7, len(ordinary.states))
-    known = ordinary.rhs(0., x)
-    assert len(ordinary.multiplier_names) == 18
-    assert abs(recursive.rhs(0., x) - known).max() < 1e-10*abs(known).max()

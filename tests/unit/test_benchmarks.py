@@ -57,7 +57,7 @@ def test_every_job_of_a_run_can_be_called(harness):
     planned = run.chosen(run.GROUPS)
     assert len(planned) == len(set(planned)) > 100
     for name, *arguments in planned:
-        inspect.signature(jobs.JOBS[name]).bind(*arguments)
+        inspect.signature(jobs.job_of(name)).bind(*arguments)
 
 
 def test_a_chain_borrows_its_reference_from_absolute_angles(harness):

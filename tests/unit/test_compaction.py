@@ -3,7 +3,7 @@ import pytest
 from sympy import Add, cos, exp, sin, sqrt, symbols
 
 from sympy_constrained.graph import Graph, GraphBuilder, read
-from sympy_constrained.graph.builder import ADD, CALL, CONST, INPUT, MUL
+from sympy_constrained.graph.nodes import ADD, CALL, CONST, INPUT, MUL
 from sympy_constrained.graph.reading import SLOTS
 
 a, b, c, d, x, y = symbols('a b c d x y')

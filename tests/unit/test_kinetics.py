@@ -19,8 +19,8 @@ from sympy_constrained.errors import ConstrainedDynamicsError
 from sympy_constrained.graph import Graph, GraphBuilder
 from sympy_constrained.model.kinematic_equations import solve_kinematics
 from sympy_constrained.model.kinematics import Kinematics
-from sympy_constrained.model.kinetics import (
-    from_bodies, from_lagrangian, parse_loads)
+from sympy_constrained.model.kinetics import from_bodies, from_lagrangian
+from sympy_constrained.model.loads import parse_loads
 
 t = dynamicsymbols._t
 Q = q1, q2, q3 = dynamicsymbols('q1:4')
@@ -59,9 +59,10 @@ class Model:
         builder = GraphBuilder(t)
         motion = Kinematics(builder, self.N, self.q, self.u, solve_kinematics(
             builder, self.kd_eqs, self.q, self.u))
-        out = from_bodies(motion, self.bodies, parse_loads(self.loads),
-                          self.potential, composite)
-        out['rates'] = [[rate] for rate in motion.rates]
+        kinetics = from_bodies(motion, self.bodies, parse_loads(self.loads),
+                               self.potential, composite)
+        out = {**kinetics._asdict(),
+               'rates': [[rate] for rate in motion.rates]}
         return frozen(builder, out)
 
     def sympy(self):
@@ -538,7 +539,8 @@ def lagrange_blocks(L, frame=None, loads=()):
     builder = GraphBuilder(t)
     refs = [builder.input(x, dynamic=True) for x in (*Q[:2], *V)]
     motion = Kinematics(builder, frame, Q[:2], V, refs[2:])
-    return frozen(builder, from_lagrangian(motion, L, parse_loads(loads)))
+    return frozen(
+        builder, from_lagrangian(motion, L, parse_loads(loads))._asdict())
 
 
 @pytest.mark.parametrize('name', LAGRANGIANS)

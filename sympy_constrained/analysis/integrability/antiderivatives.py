@@ -8,8 +8,6 @@ from sympy import (
     integrate, log, sin, sqrt)
 from sympy.core.function import AppliedUndef
 
-__all__ = ['antiderivative']
-
 # Powers of sines and cosines, and such factors of a term.
 MOST_POWER, MOST_FACTORS = 4, 3
 
@@ -49,10 +47,10 @@ def of_term(term, y):
         return rest*Integral(part, y)
     if is_elementary(part, y):
         return rest*integrate(part, y, manual=True)
-    found = of_inner(part, y)
-    if found is None and part.is_rational_function(y):
-        found = of_quotient(part, y)
-    return None if found is None else rest*found
+    integral = of_inner(part, y)
+    if integral is None and part.is_rational_function(y):
+        integral = of_quotient(part, y)
+    return None if integral is None else rest*integral
 
 
 def is_elementary(part, y):
@@ -104,9 +102,9 @@ def of_quotient(part, y):
     above, below = (Poly(x, y) for x in fraction(cancel(part)))
     lead, factors = below.factor_list()
     whole, above = above.div(below)
-    found = whole.integrate(y).as_expr()
+    integral = whole.integrate(y).as_expr()
     if above.is_zero:
-        return found
+        return integral
     if len(factors) != 1:
         return None
     (base, power), = factors
@@ -115,17 +113,17 @@ def of_quotient(part, y):
         rest = over_linear(above, base, power, y)
     elif base.degree() == 2 and power == 1:
         rest = over_quadratic(above, base, y)
-    return rest and found + rest/lead
+    return rest and integral + rest/lead
 
 
 def over_linear(above, base, power, y):
     """Antiderivative of a polynomial over a power of a linear one."""
     a, b = base.all_coeffs()
-    s, found = base.as_expr(), Integer(0)
+    s, total = base.as_expr(), Integer(0)
     for (k,), c in above.compose(Poly((y - b)/a, y)).terms():
         k = k - power
-        found += c/a*(log(s) if k == -1 else s**(k + 1)/(k + 1))
-    return found
+        total += c/a*(log(s) if k == -1 else s**(k + 1)/(k + 1))
+    return total
 
 
 def over_quadratic(above, base, y):

@@ -28,8 +28,6 @@ from .hidden_integrals import IntegralSearch
 from .pfaffian import DIGITS, INEXACT, Form, VelocityForms, generic_points
 from .verdicts import ConstraintClassification, RowClass
 
-__all__ = ['classify_constraints']
-
 POINTS = 3
 # Number of rows up to which the smallest set of companions is looked for.
 MOST_COMPANIONS = 8
@@ -91,10 +89,10 @@ def classify_constraints(model, sample=None, at=None,
 
     """
     system, sample = system_of(model, sample)
-    found = Classifier(system, sample, integrals).classification(at)
-    if found.wrong_slot:
-        warnings.warn(found.wrong_slot, stacklevel=2)
-    return found
+    result = Classifier(system, sample, integrals).classification(at)
+    if result.wrong_slot:
+        warnings.warn(result.wrong_slot, stacklevel=2)
+    return result
 
 
 def system_of(model, sample):
@@ -213,19 +211,19 @@ class Classifier:
         names = system.constraint_names + tuple(
             f'higher row {k}' for k in range(len(system.higher_rows)))
         linear = len(system.constraint_names)
-        found = {form.row: self._row(form) for form in space.velocity}
+        classes = {form.row: self._row(form) for form in space.velocity}
         for form in space.holonomic:
-            found[form.row] = RowClass(form.name, form.row, 'holonomic',
-                                       'given',
-                                       system.holonomic_rows[form.row])
+            classes[form.row] = RowClass(form.name, form.row, 'holonomic',
+                                         'given',
+                                         system.holonomic_rows[form.row])
         for k in space.speeds_only:
-            found[k] = RowClass(names[k], k, 'defines a speed',
-                                self.at_points,
-                                remark='says nothing about the coordinates')
+            classes[k] = RowClass(names[k], k, 'defines a speed',
+                                  self.at_points,
+                                  remark='says nothing about the coordinates')
         for k, ref in space.nonlinear.items():
-            found[k] = RowClass(names[k], k, 'nonlinear', 'proved',
-                                remark=nonlinear_remark(space, ref))
-        return tuple(found.get(k) or RowClass(
+            classes[k] = RowClass(names[k], k, 'nonlinear', 'proved',
+                                  remark=nonlinear_remark(space, ref))
+        return tuple(classes.get(k) or RowClass(
             name, k, 'acceleration level' if k < linear else 'higher order',
             'given') for k, name in enumerate(names))
 

@@ -6,8 +6,6 @@ from ...graph import Derivation, time_derivative
 from ...graph.linalg import solve
 from .pfaffian import best_independent
 
-__all__ = ['Distribution']
-
 # Nodes of the graph, and brackets at a state, beyond which no more are taken.
 MOST_NODES, MOST_FIELDS = 150_000, 400
 
@@ -93,9 +91,9 @@ class Distribution:
     @cached_property
     def curvature(self):
         """``(i, j)`` -> components of ``[X_i, X_j]``, those not zero."""
-        found = {(i, j): self.bracket(i, j)
-                 for i, j in combinations(self.free, 2)}
-        return {key: v for key, v in found.items() if any(v)}
+        brackets = {(i, j): self.bracket(i, j)
+                    for i, j in combinations(self.free, 2)}
+        return {key: v for key, v in brackets.items() if any(v)}
 
     def is_involutive(self, fixed_time=False):
         """Whether the brackets of the fields vanish, at a fixed time without

@@ -19,8 +19,6 @@ from ...graph import Graph, read, substitute
 from .antiderivatives import antiderivative
 from .pfaffian import Form
 
-__all__ = ['exact_integral', 'integral_with_factor']
-
 # Forms with more operations are not integrated.
 SIMPLE = 80
 POINTS = 3
@@ -35,10 +33,10 @@ def exact_integral(space, refs):
     if slopes is None:
         return None
     for start in 0, 1:
-        found = along_coordinates(
+        function = along_coordinates(
             slopes, names_of(space), space.system.t, start)
-        if found is not None and has_slopes(space, found, refs):
-            return found
+        if function is not None and has_slopes(space, function, refs):
+            return function
     return None
 
 
@@ -64,21 +62,21 @@ def integral_with_factor(space, refs, curl):
         solved = [g.div(x, pivot) for x in refs]
         again = [-space.partial[j](x) for x in solved]
         for over, beta in ((1, raw), (pivot, again)):
-            found = try_factor(space, refs, over, [-x for x in beta])
-            if found is None:
+            pair = try_factor(space, refs, over, [-x for x in beta])
+            if pair is None:
                 continue
-            if not narrowness(found)[0]:
-                return found
-            best = min(best or found, found, key=narrowness)
+            if not narrowness(pair)[0]:
+                return pair
+            best = min(best or pair, pair, key=narrowness)
     return best
 
 
-def narrowness(found):
+def narrowness(pair):
     """How many logarithms and divisors a factor and its integral have."""
     return sum(x.is_Pow and x.exp.could_extract_minus_sign()
                or isinstance(x, log)
-               for f in found for x in preorder_traversal(f)
-               if x.atoms(AppliedUndef)), sum(map(count_ops, found))
+               for f in pair for x in preorder_traversal(f)
+               if x.atoms(AppliedUndef)), sum(map(count_ops, pair))
 
 
 def try_factor(space, refs, over, slopes):
@@ -122,7 +120,7 @@ def anywhere(space):
     # Integrals are found where all coordinates are positive, and may be wrong
     # elsewhere: the second point is the first one mirrored, so that they are
     # on both sides of conditions such as ``x > 0`` and ``x > y``.
-    found = []
+    states = []
     for seed in range(POINTS):
         random = Random(f'anywhere {seed//2}')
         usual = space.points[seed % len(space.points)]
@@ -132,8 +130,8 @@ def anywhere(space):
         for x in space.system.q:
             sign = random.choice((1, -1)) if seed > 1 else 1
             values[x] *= -sign if seed % 2 else sign
-        found.append(values)
-    return found
+        states.append(values)
+    return states
 
 
 # -- SymPy ---------------------------------------------------------------
@@ -150,10 +148,10 @@ def written(space, refs):
     graph = Graph.freeze(space.builder, {'x': ([refs], len(refs))})
     if graph.operation_count() > SIMPLE:
         return None
-    found = list(graph.sympy('x'))
-    if sum(map(count_ops, found)) > 2*SIMPLE:
+    expressions = list(graph.sympy('x'))
+    if sum(map(count_ops, expressions)) > 2*SIMPLE:
         return None
-    return [cancel(x) if x.is_rational_function() else x for x in found]
+    return [cancel(x) if x.is_rational_function() else x for x in expressions]
 
 
 def essential(space, ref):
@@ -183,23 +181,23 @@ def along_coordinates(slopes, names, t, start):
     drift, *slopes = [x.xreplace(names) for x in slopes]
     at_start = {y: Integer(start) for y in names.values()}
     try:
-        found = antiderivative(drift.xreplace(at_start), t)
-        if found is None:
+        total = antiderivative(drift.xreplace(at_start), t)
+        if total is None:
             return None
         for slope, y in zip(slopes, names.values()):
             at_start.pop(y)
             part = antiderivative(slope.xreplace(at_start), y)
             if part is None:
                 return None
-            found += part - part.xreplace({y: Integer(start)})
+            total += part - part.xreplace({y: Integer(start)})
     except (TypeError, ValueError, PolynomialError, CoercionFailed):
         return None                     # not finite on the way
-    if found.has(Piecewise, nan, zoo, oo) or any(
-            x.atoms(*names.values()) for x in found.atoms(Integral)):
+    if total.has(Piecewise, nan, zoo, oo) or any(
+            x.atoms(*names.values()) for x in total.atoms(Integral)):
         return None
-    found = min(found, found.expand(), key=count_ops)
-    found = found.as_independent(*names.values(), t, as_Add=True)[1]
-    return found.xreplace({y: x for x, y in names.items()})
+    total = min(total, total.expand(), key=count_ops)
+    total = total.as_independent(*names.values(), t, as_Add=True)[1]
+    return total.xreplace({y: x for x, y in names.items()})
 
 
 def has_slopes(space, function, refs):

@@ -10,8 +10,6 @@ from .first_integrals import (
 from .pfaffian import Form, independent
 from .verdicts import Combination
 
-__all__ = ['IntegralSearch']
-
 # Alternative columns that are tried for integrals of several rows.
 MOST_CHOICES = 12
 # Number of forms up to which other columns are tried.
@@ -36,9 +34,9 @@ class IntegralSearch:
 
     def with_factor(self, form, curl):
         """Factor and integral of a form that is integrable by itself."""
-        found = self.is_wanted and integral_with_factor(
+        pair = self.is_wanted and integral_with_factor(
             self.space, form.refs, curl)
-        return found or (None, None)
+        return pair or (None, None)
 
     def on_base(self, form):
         """Integral of a form with the help of the base, or None."""
@@ -47,9 +45,9 @@ class IntegralSearch:
         forms = [*self.base, form]
         for refs, factors in Distribution(self.space, forms).annihilators([]):
             if factors[-1]:
-                _, found = self.combination(refs, factors, forms)
-                if found.integral is not None:
-                    return found.integral
+                _, combination = self.combination(refs, factors, forms)
+                if combination.integral is not None:
+                    return combination.integral
         return None
 
     def combination(self, refs, factors, forms=None):
@@ -70,15 +68,15 @@ class IntegralSearch:
 
     def combinations(self, rows, last, count):
         """A number of independent integrable combinations."""
-        found, forms = [], list(self.base)
+        chosen, forms = [], list(self.base)
         if count:
             for form, combination in self._candidates(rows, last):
                 if len(self.space.independent([*forms, form])) > len(forms):
                     forms.append(form)
-                    found.append(combination)
-                if len(found) == count:
+                    chosen.append(combination)
+                if len(chosen) == count:
                     break
-        return tuple(found)
+        return tuple(chosen)
 
     def _candidates(self, rows, last):
         """Integrable forms and combinations, those with integrals first."""
@@ -119,5 +117,5 @@ def with_integral(pairs):
 
 def short(space, ref):
     """Expression of a reference, None if it is long."""
-    found = written(space, [ref])
-    return found and found[0]
+    expressions = written(space, [ref])
+    return expressions and expressions[0]

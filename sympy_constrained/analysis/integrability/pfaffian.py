@@ -24,8 +24,6 @@ from ..consistent_points import (
     stand_ins)
 from ..zero_tests import floats_at
 
-__all__ = ['Form', 'VelocityForms', 'best_independent', 'generic_points']
-
 DIGITS = 60
 # What counts as zero relative to the largest intermediate value, for exact
 # numbers and for floats.
@@ -101,9 +99,9 @@ class VelocityForms:
 
     def _slopes(self, ref):
         """Derivatives by the speeds, None if they depend on speeds."""
-        found = without(self.builder, gradient(self.builder, ref, self.u),
-                        self.u)
-        return None if None in found else found
+        slopes = without(self.builder, gradient(self.builder, ref, self.u),
+                         self.u)
+        return None if None in slopes else slopes
 
     def _eliminate(self, matrix, right, numbers):
         """Combinations of rows ``matrix*u = right`` without the speeds."""
@@ -158,21 +156,21 @@ class VelocityForms:
         add_missing(graph, values)
         with precise(DIGITS):
             functions = stand_ins(self.system)
-            found = graph.evaluate(values, ('x',), mp, functions)['x']
+            rows = graph.evaluate(values, ('x',), mp, functions)['x']
             size = graph.largest(values, ('x',), mp, functions)
         return [[x if abs(x) > self.small*size else mp.mpf(0) for x in row]
-                for row in found]
+                for row in rows]
 
     # -- derivatives -----------------------------------------------------
 
     def curl(self, form):
         """Rows ``d_i theta_j - d_j theta_i``, antisymmetric."""
         g, d, size = self.builder, self.partial, len(self.x)
-        found = [[0]*size for _ in range(size)]
+        rows = [[0]*size for _ in range(size)]
         for i, j in combinations(range(size), 2):
-            found[i][j] = g.sub(d[i](form.refs[j]), d[j](form.refs[i]))
-            found[j][i] = -found[i][j]
-        return found
+            rows[i][j] = g.sub(d[i](form.refs[j]), d[j](form.refs[i]))
+            rows[j][i] = -rows[i][j]
+        return rows
 
     @cached_property
     def has_time(self):
@@ -191,8 +189,8 @@ class VelocityForms:
         curls = [self._curls(form.refs) for form in of or forms]
         for k, rows in enumerate(self.at_points([f.refs for f in forms])):
             kernel = null_space(rows, len(self.x), self.small)
-            for found in curls:
-                if not restricted_vanishes(found[k], kernel, self.small):
+            for curl in curls:
+                if not restricted_vanishes(curl[k], kernel, self.small):
                     return False
         return True
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ['RowClass', 'Combination', 'ConstraintClassification']
-
 # Kind -> text, and the separator before the names of other rows.
 KINDS = {
     'holonomic': ('holonomic, as given', ''),
@@ -170,9 +168,9 @@ class ConstraintClassification:
             *lines_on_growth(self), *(f'* {text}' for text in texts if text)))
 
 
-def text_of_row(found, row):
+def text_of_row(result, row):
     text, before = KINDS[row.kind]
-    names = ', '.join(other.name for other in found.rows
+    names = ', '.join(other.name for other in result.rows
                       if other.row in row.others)
     if row.kind == 'follows':
         names = names or 'the kinematic equations'
@@ -184,34 +182,34 @@ def text_of_row(found, row):
         (' [{}]', evidence)) if x not in (None, ''))
 
 
-def space_of(found):
-    return 'coordinates and time' if found.with_time else 'coordinates'
+def space_of(result):
+    return 'coordinates and time' if result.with_time else 'coordinates'
 
 
-def lines_on_all_rows(found):
-    if found.is_integrable is None:
+def lines_on_all_rows(result):
+    if result.is_integrable is None:
         return
-    yield (f'all rows together: {"" if found.is_integrable else "not "}'
-           f'integrable in {space_of(found)} [{found.evidence}]')
-    if found.with_time and found.at_fixed_time != found.is_integrable:
+    yield (f'all rows together: {"" if result.is_integrable else "not "}'
+           f'integrable in {space_of(result)} [{result.evidence}]')
+    if result.with_time and result.at_fixed_time != result.is_integrable:
         yield ('  with time held fixed they are '
-               f'{"" if found.at_fixed_time else "not "}integrable')
+               f'{"" if result.at_fixed_time else "not "}integrable')
 
 
-def lines_on_integrals(found):
-    hidden = found.integrals_hidden
-    yield (f'integrals: {found.integrals_given} given, '
+def lines_on_integrals(result):
+    hidden = result.integrals_hidden
+    yield (f'integrals: {result.integrals_given} given, '
            f'{"?" if hidden is None else hidden} hidden in velocity rows')
-    for c in found.combinations:
+    for c in result.combinations:
         if len(c.factors) > 1 and c.integral is not None:
             yield f'  {c.integral} = const'
 
 
-def lines_on_growth(found):
-    there, usual = found.growth_there, found.growth_vector
-    yield (f'derived flag {found.derived_flag}, growth vector {usual} in '
-           f'the space of {space_of(found)}'
-           + ('' if found.complete else ', not followed to the end'))
+def lines_on_growth(result):
+    there, usual = result.growth_there, result.growth_vector
+    yield (f'derived flag {result.derived_flag}, growth vector {usual} in '
+           f'the space of {space_of(result)}'
+           + ('' if result.complete else ', not followed to the end'))
     if there is not None:
         remark = '' if there == usual else ': a singular point'
         if there[0] > usual[0]:

@@ -22,14 +22,10 @@ form                   made from
 Equation numbers are those of R. Qiu, "The equation of motion for the system
 of the variable mass in the non-linear non-holonomic space" (received 1995).
 """
-from __future__ import annotations
-
 from ...errors import UnsupportedFeatureError
 from ...graph import gradient
 from ...model.kinetics import times
 from .form_builder import FormBuilder
-
-__all__ = ['ClassicalForms', 'FORMS']
 
 
 class ClassicalForms(FormBuilder):

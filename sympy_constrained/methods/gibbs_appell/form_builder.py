@@ -16,8 +16,6 @@ and the derivative by :math:`u_\sigma` of what contains accelerations follows
 from :math:`[\hat\partial_\sigma, D_t] = \sum_s \tilde\partial_\sigma
 V_s\,\tilde\partial_{q_s}`, where :math:`\dot q = V(q, u, t)`.
 """
-from __future__ import annotations
-
 from functools import cached_property
 from types import SimpleNamespace
 
@@ -25,12 +23,11 @@ from ...errors import UnsupportedFeatureError
 from ...graph import Derivation, gradient, read, substitute
 from ...graph.linalg import solve
 from ...model.build import kinematics_of
-from ...model.kinetics import from_bodies, parse_loads, times
+from ...model.kinetics import from_bodies, times
+from ...model.loads import parse_loads
 from ...model.variable_mass import BodyMotion
 from ..references import flat, units, written
 from .velocity_form import check_same_velocities, velocity_form
-
-__all__ = ['FormBuilder']
 
 
 class FormBuilder:
@@ -106,10 +103,10 @@ class FormBuilder:
     @cached_property
     def forces(self):
         """Generalized applied forces ``Q_r``, one per speed."""
-        blocks = from_bodies(self.kinematics, (), parse_loads(
+        kinetics = from_bodies(self.kinematics, (), parse_loads(
             self.system.loads), self.potential)
         return [self.g.add(x, y) for (x,), y in zip(
-            blocks['Q'], self.given_forces)]
+            kinetics.Q, self.given_forces)]
 
     @cached_property
     def given_forces(self):
@@ -208,14 +205,14 @@ class FormBuilder:
     @cached_property
     def in_accelerations(self):
         """Derivatives by the independent speeds of what contains ``u'``."""
-        g, found = self.g, []
+        g, derivations = self.g, []
         for column, along in zip(zip(*self.B), self.velocity_columns):
             seeds = dict(zip(self.kinematics.u, column))
             for d, row in zip(self.hypersurface.dependent, self.phi):
                 seeds[self.accelerations[d]] = g.add(
                     self.along(column[d]), g.dot(along, row))
-            found.append(Derivation(g, seeds))
-        return found
+            derivations.append(Derivation(g, seeds))
+        return derivations
 
     @cached_property
     def partners(self):

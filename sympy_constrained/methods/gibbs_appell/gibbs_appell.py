@@ -3,23 +3,20 @@
 The derivation and the public properties are together in one class; the
 algebra is in the other files of this folder.
 """
-from __future__ import annotations
-
 from functools import cached_property
 
 from sympy import sympify
 from sympy.physics.mechanics import KanesMethod
 
-from ...analysis.constraint_rank import constraint_report
 from ...errors import UnsupportedFeatureError
 from ...graph import block_matrix, stack
+from ...graph.matrix import as_column
 from ...model.call_signatures import (
     as_dictionary, as_expressions, check_choice)
 from ...model.equations import EquationsOfMotion
 from ...model.variable_mass import MassExchange
-from ...precision import precise
 from ..base import ConstrainedMethod
-from ..references import as_column, flat, inputs, written
+from ..references import flat, inputs, written
 from ..symbols import column, fresh_symbols
 from .classical_forms import FORMS, ClassicalForms
 from .higher_order import (
@@ -27,8 +24,6 @@ from .higher_order import (
 from .hypersurface import (
     Hypersurface, check_replaced, checked_reaction, constraint_directions)
 from .ingredients import Ingredients
-
-__all__ = ['GibbsAppellMethod']
 
 
 @KanesMethod.register
@@ -188,12 +183,14 @@ class GibbsAppellMethod(ConstrainedMethod):
         return self._system.constraint_names + tuple(
             f'order-{order} row {k}' for k, order in enumerate(orders))
 
+    @property
+    def _report_options(self):
+        return {'determined': not self._is_higher}
+
     @cached_property
     def _report(self):
         """Report on the rows that are linear in the accelerations."""
-        with precise():
-            report = constraint_report(
-                self.system, self._sample, determined=not self._is_higher)
+        report = super()._report
         if self._is_higher:
             check_gradients(self.system, report, self._names,
                             self._sample or {})

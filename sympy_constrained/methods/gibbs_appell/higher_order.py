@@ -4,8 +4,6 @@ The multiplier equations :math:`E + A^T\lambda = 0` and the constraints are
 differentiated until they are linear in the highest derivatives; see
 :meth:`.GibbsAppellMethod.equations`.
 """
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 
@@ -21,9 +19,6 @@ from ...graph.linalg import solve
 from ...model.equations import EquationsOfMotion
 from ...precision import precise
 from ..references import flat, frozen, inputs
-
-__all__ = ['check_gradients', 'higher_equations', 'higher_orders',
-           'highest_derivatives']
 
 ATTEMPTS = 24
 
@@ -194,10 +189,10 @@ class Jets:
 
     def derivatives(self, refs, count):
         """References and their time derivatives up to an order."""
-        found = [refs]
+        levels = [refs]
         for _ in range(count):
-            found.append(list(map(self.along, found[-1])))
-        return found
+            levels.append(list(map(self.along, levels[-1])))
+        return levels
 
     def derivative(self, refs, count):
         return self.derivatives(refs, count)[-1]

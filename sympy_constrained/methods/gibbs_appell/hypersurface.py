@@ -1,26 +1,22 @@
 """The constraint hypersurface, and equations projected on its base vectors."""
-from __future__ import annotations
-
 from functools import cached_property
 
 from mpmath import mp
 
 from ...analysis.constraint_rank import (
     independent_columns, orthonormal_columns, preferred_columns)
-from ...analysis.zero_tests import values_at
+from ...analysis.zero_tests import relative_sizes, values_at
 from ...errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError)
 from ...graph import Graph, GraphMatrix, gradient, read, stack
 from ...graph.linalg import solve
+from ...graph.matrix import as_column
 from ...model.call_signatures import as_matrix
 from ...precision import precise
 from ..null_space import along_basis, null_basis
-from ..references import as_column, flat, frozen, inputs
+from ..references import flat, frozen, inputs
 from ..symbols import check_contents
 from .higher_order import higher_orders
-
-__all__ = ['Hypersurface', 'check_replaced', 'checked_reaction',
-           'constraint_directions']
 
 # Relative difference that rounding, also of constants, explains.
 ROUNDING = mp.mpf('1e-9')
@@ -48,30 +44,26 @@ def constraint_directions(system, reaction=None):
 
 def checked_reaction(matrix, p, m):
     """The ``reaction_matrix``, of shape (p, m)."""
-    found = as_matrix(matrix, 'reaction_matrix')
-    if found.shape != (p, m):
+    directions = as_matrix(matrix, 'reaction_matrix')
+    if directions.shape != (p, m):
         raise ConstraintError(
-            f"`reaction_matrix` has shape {found.shape} for {p} speeds "
+            f"`reaction_matrix` has shape {directions.shape} for {p} speeds "
             f"and {m} constraints. Give one column, the direction of the "
             "generalized reaction, for each constraint.")
-    return found
+    return directions
 
 
 def check_replaced(system, points):
     """Raise if rows that replace derivatives contradict them."""
     if 'replaced' not in system.graph.outputs:
         return
-    with precise():
-        for point in points:
-            found, size = (values_at(
-                system, system.graph, point, ('replaced',), largest=largest)
-                for largest in (False, True))
-            if any(abs(x) > ROUNDING*size for x, in found['replaced']):
-                raise InconsistentConstraintsError(
-                    "A row of `acceleration_constraints` replaces the "
-                    "derivative of another constraint and contradicts it "
-                    "where the constraints hold. Correct it, or leave it "
-                    "out.")
+    for point in points:
+        gaps = relative_sizes(system, system.graph, point, 'replaced')
+        if any(x > ROUNDING for x, in gaps):
+            raise InconsistentConstraintsError(
+                "A row of `acceleration_constraints` replaces the derivative "
+                "of another constraint and contradicts it where the "
+                "constraints hold. Correct it, or leave it out.")
 
 
 class Hypersurface:
@@ -117,7 +109,7 @@ class Hypersurface:
             if name == 'W':
                 matrices = [list(zip(*matrix)) for matrix in matrices]
             try:
-                found = independent_columns(orthonormal_columns(
+                columns = independent_columns(orthonormal_columns(
                     [[matrix[k] for k in self.rows] for matrix in matrices],
                     len(self.system.u)), preferred)
             except TypeError as error:  # complex numbers have no order
@@ -126,12 +118,12 @@ class Hypersurface:
                     "that were tried. Pass `sample={symbol: number, ...}` "
                     "with accelerations near the motion that is meant."
                 ) from error
-        if len(found) < len(self.rows):
+        if len(columns) < len(self.rows):
             raise ConstraintError(
                 f"The constraints have {len(self.rows)} rows, but their "
-                f"{what} have only {len(found)} independent directions. "
+                f"{what} have only {len(columns)} independent directions. "
                 f"Leave out rows that follow from the others{remedy}.")
-        return found
+        return columns
 
     # -- base vectors ----------------------------------------------------
 
@@ -198,9 +190,9 @@ class Hypersurface:
         """``lam`` of ``W*lam = forces``; zero for redundant rows."""
         _, out = self.directions.load(g, ('W',))
         lam = [0]*self.directions.outputs['A'][0]
-        found = solve(g, [[out['W'][j][k] for k in self.rows]
-                          for j in self.reacting],
-                      [forces[j] for j in self.reacting])
-        for k, x in zip(self.rows, found):
+        solution = solve(
+            g, [[out['W'][j][k] for k in self.rows] for j in self.reacting],
+            [forces[j] for j in self.reacting])
+        for k, x in zip(self.rows, solution):
             lam[k] = x
         return lam

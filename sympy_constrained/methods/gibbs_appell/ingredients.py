@@ -1,6 +1,4 @@
 """What the classical forms are made from, as SymPy expressions."""
-from __future__ import annotations
-
 from functools import cached_property
 
 from sympy.physics.mechanics import RigidBody
@@ -8,8 +6,6 @@ from sympy.physics.vector import Vector
 
 from ...errors import UnsupportedFeatureError
 from ...graph.writing import nested
-
-__all__ = ['Ingredients']
 
 
 class Ingredients:
@@ -54,16 +50,16 @@ class Ingredients:
         Vectors of the mass centre for a ``Particle``, pairs with the partial
         angular velocity for a ``RigidBody``.
         """
-        found = {}
+        velocities = {}
         for motion in self._forms.motions:
-            found[motion.body] = rows = []
+            velocities[motion.body] = rows = []
             for by_speed in self._forms.kinematics.by_speed:
                 v = self._vector(map(by_speed, motion.v),
                                  self._forms.system.frame)
                 rows.append((v, self._vector(
                     map(by_speed, motion.w), motion.body.frame))
                     if isinstance(motion.body, RigidBody) else v)
-        return found
+        return velocities
 
     def _vector(self, numbers, frame):
         """SymPy vector of measure numbers on the graph."""

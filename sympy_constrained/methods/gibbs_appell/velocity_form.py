@@ -1,18 +1,16 @@
 """The model in the derivatives of its coordinates."""
-from __future__ import annotations
-
 from ... import _compat
 from ...errors import UnsupportedFeatureError
 from ...graph import (
     Derivation, GraphMatrix, gradient, jacobian, read, substitute)
 from ...graph.linalg import solve
 from ...model.build import kinematics_of
-from ...model.kinematics import Kinematics, remembered
-from ...model.kinetics import from_bodies, parse_loads
+from ...model.geometry import remembered
+from ...model.kinematics import Kinematics
+from ...model.kinetics import from_bodies
+from ...model.loads import parse_loads
 from ...model.variable_mass import BodyMotion, reactive_forces
 from ..references import flat, frozen, inputs
-
-__all__ = ['check_same_velocities', 'velocity_form']
 
 
 class VelocityKinematics(Kinematics):
@@ -45,9 +43,9 @@ class VelocityKinematics(Kinematics):
 
     @remembered
     def velocity(self, point, axes):
-        found = super().velocity(point, axes)
-        if self._is_own(found):
-            return found
+        velocity = super().velocity(point, axes)
+        if self._is_own(velocity):
+            return velocity
         origin, positions = self.positions([point])
         if point not in positions or _compat.velocity(
                 origin, self.frame) != 0:
@@ -61,9 +59,9 @@ class VelocityKinematics(Kinematics):
 
     @remembered
     def angular_velocity(self, frame, axes):
-        found = super().angular_velocity(frame, axes)
-        if self._is_own(found):
-            return found
+        w = super().angular_velocity(frame, axes)
+        if self._is_own(w):
+            return w
         g, R = self.builder, self.rotation(self.frame, frame)
         columns = list(zip(*R))
         change = list(zip(*(map(self.bias, row) for row in R)))
@@ -79,9 +77,9 @@ def bind_speeds(g, kinematics, u, velocities):
     linear = not any(g.depends_on(x, *speeds) for row in slopes for x in row)
     if linear and len(rates) == len(speeds):
         known = substitute(g, rates, dict.fromkeys(speeds, 0))
-        found = solve(g, slopes, list(map(g.sub, velocities, known)))
-        if found is not None:
-            g.bound.update(zip(u, found))
+        solution = solve(g, slopes, list(map(g.sub, velocities, known)))
+        if solution is not None:
+            g.bound.update(zip(u, solution))
             return []
     equal = dict(zip(rates, velocities))
     g.bound.update((x, equal[ref]) for x, ref in zip(u, speeds)
@@ -147,10 +145,11 @@ def velocity_form(system, anchors, potential):
             "A mass or an inertia depends on speeds that the q' do not "
             "determine. Write it in the derivatives of the coordinates, or "
             "use 'kane', 'appell' or 'volterra'.")
-    blocks = from_bodies(kinematics, (), parse_loads(system.loads), potential)
+    kinetics = from_bodies(
+        kinematics, (), parse_loads(system.loads), potential)
     momenta = gradient(g, T, kinematics.u)
     return frozen(
         g, momenta=momenta, momentum_rates=list(map(along, momenta)), P=P,
-        slopes=gradient(g, T, kinematics.q), Q=flat(blocks['Q']),
+        slopes=gradient(g, T, kinematics.q), Q=flat(kinetics.Q),
         velocities=GraphMatrix(
             g, [[*motion.v, *motion.w] for motion in motions], 6))

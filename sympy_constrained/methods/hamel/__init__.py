@@ -1,6 +1,6 @@
 """Hamel's embedding, its validity, and Voronets' equations."""
+from .embedding import Validity
 from .hamel import HamelEmbedding
-from .validity import Validity
 from .voronets import VoronetsMethod
 
 __all__ = ['HamelEmbedding', 'Validity', 'VoronetsMethod']

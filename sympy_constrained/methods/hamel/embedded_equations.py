@@ -10,20 +10,17 @@ star means that ``q1'`` is replaced by ``g``. Equation numbers are those of
    696-707.
 
 """
-from __future__ import annotations
-
 from functools import cached_property
 
 from ...errors import ConstraintError
 from ...graph import (
     GraphMatrix, gradient, jacobian, substitute, time_derivative, without)
 from ...graph.linalg import solve
+from ...graph.matrix import as_column
 from ..base import ConstrainedMethod
 from ..partition import check_regular, partitioned
-from ..references import as_column, flat, frozen, inputs, units
+from ..references import flat, frozen, inputs, units
 from ..symbols import column
-
-__all__ = ['EmbeddedMethod', 'embed']
 
 
 def embed(system, dependent, project_loads=False):
@@ -53,23 +50,9 @@ def embed(system, dependent, project_loads=False):
     For constraints linear in the velocities also ``paper``, (43). For others
     ``Gamma`` contains ``u'``.
 
-    Parameters
-    ==========
-
-    system : ConstrainedSystem
-        In the velocities of its coordinates, see :func:`.build_system`.
-    dependent : sequence of int
-        Positions of ``q1`` in ``system.q``, whose velocities the rows
-        determine.
-    project_loads : bool
-        Embed ``Q2 - B^T*Q1`` instead of ``Q2``.
-
-    Raises
-    ======
-
-    ConstraintError
-        If a row is not linear in the ``q1'`` with coefficients free of them;
-        with the attribute ``reason='nonlinear'``.
+    The system is stated in the velocities of its coordinates, and
+    ``dependent`` are the positions of ``q1`` among these. With
+    ``project_loads`` ``Q2 - B^T*Q1`` is embedded instead of ``Q2``.
     """
     work = EmbeddedEquations(system, dependent, project_loads)
     return frozen(work.g, **work.state(), **work.hamel(), **work.faults(),
@@ -129,8 +112,8 @@ class EmbeddedEquations:
     def placed(self, first, second):
         """A list with ``first`` at the positions of ``q1``, and ``second``.
         """
-        found = dict([*zip(self.one, first), *zip(self.two, second)])
-        return [found[i] for i in range(len(self.q))]
+        entries = dict([*zip(self.one, first), *zip(self.two, second)])
+        return [entries[i] for i in range(len(self.q))]
 
     def state(self):
         """What is not yet an equation."""

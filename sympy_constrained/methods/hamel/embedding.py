@@ -1,6 +1,7 @@
-"""What an embedding consists of, and what it lacks."""
+"""What an embedding consists of, what it lacks, and whether it is right."""
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 from mpmath import mp
@@ -10,16 +11,19 @@ from ...analysis.consistent_points import norm, orthonormal_rows
 from ...analysis.zero_tests import values_at, vanishing
 from ...errors import UnsupportedFeatureError
 from ...graph import GraphMatrix, jacobian, substitute, without
+from ...graph.graph import output
 from ...precision import precise
 from ..null_space import least_multipliers
 from ..references import flat, inputs, written
-from ..solution import output
 from ..symbols import column
-
-__all__ = ['Embedding']
 
 # Relative size of what is new in an independent row of B.
 INDEPENDENT = mp.mpf('1e-8')
+FAULTS = {
+    'curvature': 'curvature of the constraints',
+    'neglected row': 'the neglected equations of the dependent coordinates',
+    'singular': 'the rows do not determine these velocities',
+    'nonlinear': 'the rows are not linear in these velocities'}
 
 
 class Embedding:
@@ -155,16 +159,53 @@ class Embedding:
         r = len(method._dependent)
         with precise():
             for values in method._report.points:
-                found = values_at(method._system, self.graph, values,
-                                  ('B', 'bent', 'Gamma', 'p1'))
-                sizes = [max(map(norm, found['B']), default=0)]*r + [sum(
+                numbers = values_at(method._system, self.graph, values,
+                                    ('B', 'bent', 'Gamma', 'p1'))
+                sizes = [max(map(norm, numbers['B']), default=0)]*r + [sum(
                     norm(row)*abs(p) for row, (p,) in zip(
-                        found['Gamma'], found['p1']))]
+                        numbers['Gamma'], numbers['p1']))]
                 _, extended = orthonormal_rows(
-                    found['B'] + [flat(found['bent'])], INDEPENDENT,
+                    numbers['B'] + [flat(numbers['bent'])], INDEPENDENT,
                     sizes)
                 kept = [k for k, _ in extended]
                 if r in kept:
                     return None
                 best = max(best, kept, key=len)
         return best
+
+
+@dataclass(frozen=True)
+class Validity:
+    """What is known of an embedding with these dependent coordinates.
+
+    Attributes
+    ==========
+
+    q_dependent : tuple
+    holds : bool or None
+        Whether Hamel's equations are right; None if the discrepancy vanishes
+        at all states that were tried, without a proof.
+    faults : tuple of str
+        ``'curvature'``, ``'neglected row'``, or both, which may also cancel if
+        ``holds``. ``'singular'`` or ``'nonlinear'`` if there are no equations.
+    discrepancy : tuple of float or None
+        ``E`` at ``state``, where it is not zero.
+    state : dict or None
+    """
+
+    q_dependent: tuple
+    holds: bool | None
+    faults: tuple = ()
+    discrepancy: tuple | None = None
+    state: dict | None = None
+
+    def __str__(self):
+        names = ', '.join(str(q.func) for q in self.q_dependent)
+        reasons = ' and '.join(FAULTS[fault] for fault in self.faults)
+        if self.holds is None:
+            verdict = 'not decided'
+        elif self.holds:
+            verdict = f'right, {reasons} cancel' if reasons else 'right'
+        else:
+            verdict = 'wrong, because of '*bool(self.discrepancy) + reasons
+        return f'{names or "nothing"} dependent: {verdict}'

@@ -1,6 +1,4 @@
 """Hamel's embedding of constraints."""
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -18,11 +16,8 @@ from ..partition import dependent_positions, named_coordinates, sharing_model
 from ..references import flat, frozen
 from ..symbols import column
 from .embedded_equations import EmbeddedMethod
-from .embedding import Embedding
-from .validity import Validity
+from .embedding import Embedding, Validity
 from .voronets import VoronetsMethod
-
-__all__ = ['HamelEmbedding']
 
 WRONG = (
     "These are Hamel's equations, and they are wrong for this choice of "
@@ -283,15 +278,14 @@ class HamelEmbedding(EmbeddedMethod):
         a, b dependent: the rows do not determine these velocities
 
         """
-        found = []
+        verdicts = []
         for names in combinations(self._system.q, len(self._dependent)):
-            other = sharing_model(HamelEmbedding, self, _named=names,
-                                  _project_loads=self._project_loads)
+            other = sharing_model(HamelEmbedding, self, _named=names)
             try:
-                found.append(other.validity)
+                verdicts.append(other.validity)
             except RedundantConstraintsError:
                 raise
             except ConstraintError as error:
                 reason = getattr(error, 'reason', 'singular')
-                found.append(Validity(names, False, (reason,)))
-        return tuple(found)
+                verdicts.append(Validity(names, False, (reason,)))
+        return tuple(verdicts)

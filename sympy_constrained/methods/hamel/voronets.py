@@ -1,6 +1,4 @@
 """Voronets' equations: constraints embedded in d'Alembert's principle."""
-from __future__ import annotations
-
 from functools import cached_property
 
 from sympy.physics.mechanics import KanesMethod
@@ -10,8 +8,6 @@ from ..null_space import accelerations, reduced_equations
 from ..partition import dependent_positions, named_coordinates
 from ..references import columns, frozen
 from .embedded_equations import EmbeddedMethod
-
-__all__ = ['VoronetsMethod']
 
 
 @KanesMethod.register

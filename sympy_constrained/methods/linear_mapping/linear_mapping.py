@@ -1,6 +1,4 @@
 """Motion in quasi-velocities, as a Riemann-Cartan space-time."""
-from __future__ import annotations
-
 from functools import cached_property
 
 from mpmath import mp
@@ -10,7 +8,6 @@ from sympy.physics.mechanics import KanesMethod
 from ...analysis.consistent_points import norm, orthonormal_rows
 from ...analysis.zero_tests import values_at, vanishing
 from ...errors import ConstraintError
-from ...model.build import build_system
 from ...model.call_signatures import (
     as_expressions, as_list, as_matrix, check_choice)
 from ...precision import precise
@@ -21,8 +18,6 @@ from ..references import columns, frozen
 from ..symbols import column, fresh_symbols, named_symbols
 from .mapping import FreeRows, Mapping, map_velocities
 from .space import MappedSpace
-
-__all__ = ['LinearMappingMethod']
 
 # Relative size of what is new in an independent row or column.
 INDEPENDENT = mp.mpf('1e-8')
@@ -334,9 +329,8 @@ class LinearMappingMethod(ConstrainedMethod):
     @cached_property
     def space(self):
         """The :class:`.MappedSpace`: metric, connection, torsion, ..."""
-        parent = build_system(self._shape, self._arguments,
-                              in_velocities=True, **self._options)
-        return MappedSpace(parent, self._mapped, self._count)
+        return MappedSpace(self._new_system(in_velocities=True),
+                           self._mapped, self._count)
 
     @cached_property
     def is_holonomic(self):

@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 from ...errors import ConstraintError
 from ...graph import (
     GraphMatrix, jacobian, read, substitute, time_derivative, without)
+from ...graph.graph import output
 from ...graph.linalg import solve
-from ..references import as_column, columns, flat, frozen, inputs, units
-from ..solution import output
+from ...graph.matrix import as_column
+from ..references import columns, flat, frozen, inputs, units
 from ..symbols import check_contents
-
-__all__ = ['FreeRows', 'Mapping', 'map_velocities']
 
 
 class FreeRows(NamedTuple):
@@ -124,14 +123,14 @@ def map_velocities(system, free, us):
 
 def affine(g, slopes, w, names, remedy):
     """Derivatives by the speeds; raise if they depend on them."""
-    found = [without(g, row, w) for row in slopes]
-    bad = [k for k, row in enumerate(found) if None in row]
+    slopes_at_rest = [without(g, row, w) for row in slopes]
+    bad = [k for k, row in enumerate(slopes_at_rest) if None in row]
     if bad:
         raise ConstraintError(
             f"{', '.join(names[k] for k in bad)} is not linear in the "
             f"velocities, and a linear mapping needs that. {remedy}",
             rows=tuple(bad))
-    return found
+    return slopes_at_rest
 
 
 def free_rows(g, free, w, A, p, check):
@@ -234,11 +233,11 @@ def orthogonal_columns(g, a, N, b_A, p):
 
 def solved(g, rows, drift, p):
     """``N``, ``nu`` and ``b_A`` of ``rows*w + drift = [u; 0]``."""
-    found = [solve(g, rows, unit) for unit in units(len(rows))]
+    columns = [solve(g, rows, unit) for unit in units(len(rows))]
     nu = solve(g, rows, [-x for x in drift])
-    if None in found or nu is None:
+    if None in columns or nu is None:
         raise singular_mapping()
-    inverse = [list(row) for row in zip(*found)]
+    inverse = [list(row) for row in zip(*columns)]
     return [row[:p] for row in inverse], nu, [row[p:] for row in inverse]
 
 

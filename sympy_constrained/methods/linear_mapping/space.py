@@ -4,12 +4,7 @@ Index 0 is time, free quasi-velocities come first, those of the constraints
 last. Of a connection the first index is the upper one, the second the one
 that is transported, the third that of differentiation; without index 0 all
 start at 1.
-
-The quantities are defined by each other, so they are one class and one long
-file.
 """
-from __future__ import annotations
-
 from functools import cached_property
 from itertools import product
 
@@ -19,19 +14,25 @@ from sympy import (
     count_ops, latex)
 
 from ...analysis.integrability.first_integrals import along_coordinates
-from ...analysis.zero_tests import values_at, vanishing
-from ...errors import UnsupportedFeatureError
-from ...graph import (
-    Derivation, GraphMatrix, gradient, jacobian, read, substitute,
-    time_derivative, without)
-from ...graph.linalg import solve
-from ..references import (
-    as_column, columns, flat, frozen, inputs, units, written)
-
-__all__ = ['MappedSpace']
+from ...analysis.zero_tests import relative_sizes, vanishing
+from ...graph import GraphMatrix, read
+from ..references import frozen, written
+from .connection import MappedConnection
 
 
-class MappedSpace:
+def array(name, doc, first=1):
+    """Property that is an array of named components, indices from ``first``.
+    """
+    def read(self):
+        named = getattr(self, name)
+        rank, indices = len(next(iter(named))), range(first, self.size + 1)
+        return self._array([named.get(key, 0) for key in product(
+            indices, repeat=rank)], (len(indices),)*rank)
+    read.__doc__ = doc
+    return cached_property(read)
+
+
+class MappedSpace(MappedConnection):
     r"""Geometry that a mapping of velocities induces.
 
     Explanation
@@ -59,141 +60,6 @@ class MappedSpace:
     ``free`` is the number of free quasi-velocities.
     """
 
-    def __init__(self, system, mapping, free):
-        self._system = system
-        self.size, self.free = len(system.q), free
-        g, rows = mapping.load(None, ('a', 'a0'))
-        _, out = system.graph.load(g, ('lagrangian', 'speeds'))
-        self._g = g
-        q = inputs(g, system.q)
-        v = inputs(g, system.u)
-        speeds = flat(out['speeds'])
-        at_rest = substitute(g, speeds, dict.fromkeys(v, 0))
-        slopes = [without(g, row, v) for row in jacobian(g, speeds, v)]
-        mapped = GraphMatrix(g, rows['a'])
-        a = (mapped @ GraphMatrix(g, slopes)).rows
-        a0 = flat((mapped @ as_column(g, at_rest)
-                   + GraphMatrix(g, rows['a0'], 1)).rows)
-        momenta = gradient(g, out['lagrangian'][0][0], v)
-        self._M = [without(g, row, v) for row in jacobian(g, momenta, v)]
-        if any(None in row for row in self._M):
-            raise UnsupportedFeatureError(
-                "The kinetic energy is not quadratic in the velocities, so "
-                "it is no metric. The equations of motion need none; read "
-                "`equations_of_motion`.")
-        self._g0 = substitute(g, momenta, dict.fromkeys(v, 0))
-        n = self.size
-        self._a = [[1] + [0]*n] + [[x, *row] for x, row in zip(a0, a)]
-        inverse = [solve(g, a, x) for x in ([-x for x in a0], *units(n))]
-        self._b = [[1] + [0]*n] + columns(inverse, n)
-        explicit = time_derivative(g, dict.fromkeys((*q, *v), 0))
-        self._partial = [explicit] + [Derivation(g, {x: 1}) for x in q]
-
-    # -- on the graph ----------------------------------------------------
-
-    def _along(self, ref, index):
-        """Derivative of a reference along the field ``b_index``."""
-        g = self._g
-        return g.sum(g.mul(row[index], d(ref))
-                     for row, d in zip(self._b, self._partial) if row[index])
-
-    def _solve(self, matrix, vector):
-        found = solve(self._g, matrix, vector)
-        if found is None:
-            raise UnsupportedFeatureError(
-                "The mass matrix is singular, so it is no metric. The "
-                "equations of motion need none; read `equations_of_motion`.")
-        return found
-
-    def _symbols(self, metric, first, slope):
-        """Pair of lower indices -> column of the symbols of a metric.
-
-        ``slope(i, j, k)`` is the derivative of entry ``(i, j)`` along ``k``.
-        Lower indices start at ``first``, the upper one at 1.
-        """
-        g, size = self._g, self.size + 1
-        half = g.inv(g.constant(2))
-        found = {}
-        for m in range(first, size):
-            for n in range(m, size):
-                column = [g.mul(half, g.sub(
-                    g.add(slope(n, r, m), slope(m, r, n)), slope(m, n, r)))
-                    for r in range(1, size)]
-                found[m, n] = found[n, m] = self._solve(
-                    metric, column) if any(column) else column
-        return found
-
-    @cached_property
-    def _parent(self):
-        """Symbols of the parent, lower indices from 0."""
-        def slope(j, k, i):
-            if j and k:
-                return self._partial[i](self._M[j - 1][k - 1])
-            return self._partial[i](self._g0[(j or k) - 1]) if j or k else 0
-
-        return self._symbols(self._M, 0, slope)
-
-    @cached_property
-    def _metric(self):
-        b = GraphMatrix(self._g, [row[1:] for row in self._b[1:]])
-        M = GraphMatrix(self._g, self._M)
-        return (b.T @ (M @ b)).rows
-
-    @cached_property
-    def _connection(self):
-        """``(s, m, n)`` -> reference, ``s`` from 1, the others from 0."""
-        g, size = self._g, range(self.size + 1)
-        b, found = GraphMatrix(g, self._b), {}
-        lifted = {key: [g.dot(row[1:], column) for row in self._a]
-                  for key, column in self._parent.items()}
-        for s in size[1:]:
-            matrix = GraphMatrix(g, [[
-                g.sub(lifted[j, k][s], d(x)) for k, d in zip(
-                    size, self._partial)] for j, x in zip(size, self._a[s])])
-            rows = (b.T @ matrix @ b).rows
-            found |= {(s, m, n): rows[m][n] for m in size for n in size}
-        return found
-
-    @cached_property
-    def _torsion(self):
-        """``d theta^s(b_m, b_n)``, not from the connection."""
-        g, d, size = self._g, self._partial, range(self.size + 1)
-        b, found = GraphMatrix(g, self._b), {}
-        for s in size[1:]:
-            row = self._a[s]
-            curl = GraphMatrix(g, [[g.sub(d[i](row[j]), d[j](row[i]))
-                                    for j in size] for i in size])
-            rows = (b.T @ curl @ b).rows
-            found |= {(s, m, n): rows[m][n] if m > n else -rows[n][m]
-                      for m in size for n in size if m != n}
-        return found
-
-    def _curvature(self, tensorial):
-        g, size = self._g, range(self.size + 1)
-        gamma, found = self._connection, {}
-        for s, r, m, n in product(size[1:], size, size, size):
-            if n >= m:
-                continue
-            x = g.sub(self._along(gamma[s, r, n], m),
-                      self._along(gamma[s, r, m], n))
-            for k in size[1:]:
-                x = g.add(x, g.sub(
-                    g.mul(gamma[s, k, m], gamma[k, r, n]),
-                    g.mul(gamma[s, k, n], gamma[k, r, m])))
-                if tensorial:
-                    x = g.add(x, g.mul(self._torsion[k, m, n],
-                                       gamma[s, r, k]))
-            found |= {(s, r, m, n): x, (s, r, n, m): -x}
-        return found
-
-    @cached_property
-    def _levi_civita(self):
-        metric = self._metric
-        found = self._symbols(metric, 1, lambda i, j, k: self._along(
-            metric[i - 1][j - 1], k))
-        return {(s, m, n): x for (m, n), column in found.items()
-                for s, x in enumerate(column, start=1)}
-
     def _array(self, refs, shape):
         """SymPy array; what vanishes at random states is zero."""
         try:
@@ -202,12 +68,6 @@ class MappedSpace:
             sizes = [1]*len(refs)
         return ImmutableDenseNDimArray(list(written(self._g, [
             x if size else 0 for x, size in zip(refs, sizes)])), shape)
-
-    def _components(self, named, rank, first=1):
-        """SymPy array of what has indices from ``first``."""
-        indices = range(first, self.size + 1)
-        return self._array([named.get(key, 0) for key in product(
-            indices, repeat=rank)], (len(indices),)*rank)
 
     # -- arrays ----------------------------------------------------------
 
@@ -224,53 +84,32 @@ class MappedSpace:
             self._solve(self._M, row) for row in a.rows])
         return written(self._g, raised @ a.T)
 
-    @cached_property
-    def connection(self):
-        """``Gamma^s_mn`` without time, (9), shape (n, n, n)."""
-        return self._components(self._connection, 3)
+    connection = array(
+        '_connection', "``Gamma^s_mn`` without time, (9), shape (n, n, n).")
+    connection_ext = array(
+        '_connection', "``Gamma^s_mn`` with time as index 0, (n + 1,)*3.", 0)
+    torsion = array(
+        '_torsion', "``T^s_mn = Gamma^s_mn - Gamma^s_nm``, shape (n, n, n).")
+    torsion_ext = array(
+        '_torsion', "Torsion with time as index 0, shape (n + 1,)*3.", 0)
+    curvature = array('_curvature', """Tensor ``R^s_rmn``, (n, n, n, n).
 
-    @cached_property
-    def connection_ext(self):
-        """``Gamma^s_mn`` with time as index 0, shape (n + 1,)*3."""
-        return self._components(self._connection, 3, 0)
-
-    @cached_property
-    def torsion(self):
-        """``T^s_mn = Gamma^s_mn - Gamma^s_nm``, shape (n, n, n)."""
-        return self._components(self._torsion, 3)
-
-    @cached_property
-    def torsion_ext(self):
-        """Torsion with time as index 0, shape (n + 1,)*3."""
-        return self._components(self._torsion, 3, 0)
+        That of the parent in the new frame.
+        """)
+    coordinate_curvature = array(
+        '_curvature_without_torsion',
+        "``R^s_rmn`` without the term of the torsion; no tensor.")
+    levi_civita = array(
+        '_levi_civita',
+        "Symbols of the metric alone along the fields, shape (n, n, n).")
+    contortion = array(
+        '_contortion',
+        "``Gamma - levi_civita``, from the torsion, shape (n, n, n).")
 
     @cached_property
     def anholonomity(self):
         """``c^s_mn`` of ``[b_m, b_n] = c^s_mn*b_s``, minus the torsion."""
         return -self.torsion
-
-    @cached_property
-    def curvature(self):
-        """Tensor ``R^s_rmn`` of the parent in the new frame, (n, n, n, n).
-        """
-        return self._components(self._curvature(True), 4)
-
-    @cached_property
-    def coordinate_curvature(self):
-        """``R^s_rmn`` without the term of the torsion; no tensor."""
-        return self._components(self._curvature(False), 4)
-
-    @cached_property
-    def levi_civita(self):
-        """Symbols of the metric alone along the fields, shape (n, n, n)."""
-        return self._components(self._levi_civita, 3)
-
-    @cached_property
-    def contortion(self):
-        """``Gamma - levi_civita``, from the torsion, shape (n, n, n)."""
-        return self._components({
-            key: self._g.sub(self._connection[key], x)
-            for key, x in self._levi_civita.items()}, 3)
 
     @cached_property
     def restricted_connection(self):
@@ -281,10 +120,10 @@ class MappedSpace:
         g, p, size = self._g, self.free, range(1, self.size + 1)
         metric, gamma = self._metric[:p], self._connection
         shape = p, p + 1, p + 1
-        found = {(b, c): self._solve([row[:p] for row in metric], [
+        solved = {(b, c): self._solve([row[:p] for row in metric], [
             g.dot(row, [gamma[s, b, c] for s in size]) for row in metric])
             for b, c in product(range(p + 1), repeat=2)}
-        return self._array([found[b, c][a] for a, b, c in product(
+        return self._array([solved[b, c][a] for a, b, c in product(
             *map(range, shape))], shape)
 
     @cached_property
@@ -356,18 +195,18 @@ class MappedSpace:
         if 0 <= k < len(self._system.holonomic_rows):
             return self._system.holonomic_rows[k]
         slopes = written(self._g, self._a[row])
-        found = self._integrated(slopes, self._a[row])
-        if found is not None:
-            return found
+        function = self._integrated(slopes, self._a[row])
+        if function is not None:
+            return function
         drift, *slopes = slopes
         start = {x: Symbol(f'{x.func}_0') for x in self._system.q}
         s = Dummy('s')
         line = {x: x0 + s*(x - x0) for x, x0 in start.items()}
-        found = Integral(sum(
+        function = Integral(sum(
             slope.xreplace(line)*(x - x0) for slope, (x, x0) in zip(
                 slopes, start.items())), (s, 0, 1))
-        return found + Integral(drift.xreplace(start), self._system.t) if (
-            drift) else found
+        return function + Integral(drift.xreplace(start), self._system.t) if (
+            drift) else function
 
     def _integrated(self, slopes, refs):
         """Function with these slopes at random states, or None."""
@@ -376,13 +215,13 @@ class MappedSpace:
         if sum(map(count_ops, slopes)) > SIMPLE:
             return None
         for start in 0, 1:
-            found = along_coordinates(slopes, names, self._system.t, start)
-            if found is None or found.has(Integral):
+            function = along_coordinates(slopes, names, self._system.t, start)
+            if function is None or function.has(Integral):
                 continue
-            ref = read(g, found)
+            ref = read(g, function)
             gaps = [g.sub(d(ref), x) for d, x in zip(self._partial, refs)]
             if not any(self._sizes(frozen(g, gaps=gaps), 'gaps')):
-                return found
+                return function
         return None
 
     def _sizes(self, graph, name):
@@ -390,14 +229,10 @@ class MappedSpace:
 
         The largest at two random states; zero for rounding errors.
         """
-        sizes = [mp.mpf(0)]*graph.outputs[name][0]
-        for seed in range(2):
-            values, largest = (values_at(self._system, graph, {}, (name,),
-                                         seed, largest) for largest in (
-                                             False, True))
-            sizes = [max(size, abs(x)/largest)
-                     for size, (x,) in zip(sizes, values[name])]
-        return [x if x > ROUNDING else 0 for x in sizes]
+        one, two = (relative_sizes(self._system, graph, {}, name, seed)
+                    for seed in range(2))
+        return [max(x, y) if max(x, y) > ROUNDING else 0
+                for (x,), (y,) in zip(one, two)]
 
     # -- curves ----------------------------------------------------------
 

@@ -19,32 +19,40 @@ PARAMETERS = ('const double *restrict x, const double *restrict p, '
               'const double *restrict r, double *restrict out')
 
 
-def value(name, *operands):
-    """Text of an operation's value."""
+def number(value):
+    return value.hex() if isfinite(value) else (
+        'NAN' if isnan(value) else 'INFINITY' if value > 0 else '-INFINITY')
+
+
+def value(operation, of, texts, number, function):
+    """Text of an operation's value.
+
+    ``of`` are the texts of operands, ``function`` those of functions of the C
+    library.
+    """
+    name, *operands = operation
     if name == 'const':
-        number, = operands
-        return number.hex() if isfinite(number) else (
-            'NAN' if isnan(number) else 'INFINITY' if number > 0 else
-            '-INFINITY')
+        return number(*operands)
     if name == 'input':
         letter, k = operands
         return 't' if letter == 't' else f'{letter}[{k}]'
     if name == 'solve':
         raise UnsupportedFeatureError(
-            "The system is so large that loops in this process solve it; "
-            "there is no C text. Use the address of the function.")
+            "The system is so large that loops in this process solve it; it "
+            "has no text. Use the address of the function.")
     if name == 'call':
         name, *operands = operands
-        return f'{name}({", ".join(f"a{k}" for k in operands)})'
-    return TEXTS[name].format(*(f'a{k}' for k in operands))
+        return f'{function(name)}({", ".join(map(of, operands))})'
+    return texts[name].format(*map(of, operands))
 
 
 def scalar_text(program):
     """The function of one state."""
     total = ' + '.join(f'a{k}' for k in dict.fromkeys(program.outputs))
     body = [
-        *(f'const double a{k} = {value(*operation)};'
-          for k, operation in enumerate(program.operations)),
+        *(f'const double a{k} = {text};' for k, text in enumerate(
+            value(operation, 'a{}'.format, TEXTS, number, str)
+            for operation in program.operations)),
         'int good = 1;',
         *(f'good = good && fabs(a{small}) <= a{large};'
           for small, large in program.checks),

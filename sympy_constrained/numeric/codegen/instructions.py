@@ -7,6 +7,7 @@ so the user's names never reach generated text.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from math import nan
 
 from sympy import (
@@ -18,7 +19,7 @@ from sympy.core.relational import (
     Unequality)
 
 from ...errors import UnsupportedFeatureError
-from ...graph.builder import ADD, CONST, COS, INPUT, INV, MUL, ROOT, SIN
+from ...graph.nodes import ADD, CONST, COS, INPUT, INV, MUL, ROOT, SIN
 from ...graph.reading import SLOTS
 from ...graph.writing import used_nodes
 
@@ -85,7 +86,6 @@ class Lowering:
         self.solved = {}                # symbol -> position
 
     def solve(self, stage, operands):
-        """The solution of a stage."""
         profile = stage.profile
         place = self.op('solve', profile, *operands)
         self.solved |= {
@@ -179,10 +179,7 @@ class Lowering:
 
     def chain(self, name, args, of):
         """An operation of two values applied to several, in order."""
-        total = of(args[0])
-        for x in args[1:]:
-            total = self.op(name, total, of(x))
-        return total
+        return reduce(lambda total, x: self.op(name, total, x), map(of, args))
 
     def power(self, e, of):
         if e.exp == S.Half:

@@ -6,20 +6,20 @@ the operations are split into parts, which share values in the array ``w``.
 """
 from __future__ import annotations
 
-from collections import Counter
 from math import isfinite, isnan
 
 from ...errors import UnsupportedFeatureError
 from .c_code import TEXTS as C_TEXTS
+from .c_code import value
 
 __all__ = ['scalar_text']
 
-PART = 300              # variables
-LONGEST = 100           # text of a value that is used once
+PART = 300              # operations
 TEXTS = {**C_TEXTS, 'sqrt': 'Math.sqrt({})', 'true': 'true',
          'false': 'false'}
 NAMES = {'fabs': 'abs'}                 # of the C library -> of Math
 MISSING = {'erf', 'erfc'}
+ATOMS = {'const', 'input', 'true', 'false'}     # repeated in every part
 FUNCTION = """\
 (() => {{
 const o = new Float64Array({outputs}), w = new Float64Array({kept});
@@ -33,106 +33,50 @@ return good ? o : null;
 }})()"""
 
 
+def number(value):
+    if isfinite(value):
+        return repr(value) if value >= 0 else f'({value!r})'
+    return 'NaN' if isnan(value) else 'Infinity' if value > 0 else '-Infinity'
+
+
+def function(name):
+    if name in MISSING:
+        raise UnsupportedFeatureError(
+            f"The function `{name}` does not exist in JavaScript. Write it "
+            "with elementary functions, or as a table.", functions=(name,))
+    return f'Math.{NAMES.get(name, name)}'
+
+
 def scalar_text(program):
     """The function of one state."""
-    parts = Parts(program)
-    text = ',\n'.join(parts.texts())
-    return FUNCTION.format(outputs=len(program.outputs), kept=parts.kept,
-                           parts=text)
+    operations, kept = program.operations, {}
 
+    def text(operation, of):
+        return value(operation, of, TEXTS, number, function)
 
-def number(value):
-    return repr(value) if isfinite(value) else (
-        'NaN' if isnan(value) else 'Infinity' if value > 0 else '-Infinity')
+    def reader(part):
+        def of(k):
+            if operations[k][0] in ATOMS:
+                return text(operations[k], None)
+            return f'a{k}' if k//PART == part else (
+                f'w[{kept.setdefault(k, len(kept))}]')
+        return of
 
-
-class Parts:
-    """The operations in short functions."""
-
-    def __init__(self, program):
-        self.program, self.kept = program, 0
-        uses = [*program.outputs, *(k for pair in program.checks
-                                    for k in pair)]
-        for operation in program.operations:
-            uses += operands(operation)
-        self.count = Counter(uses)
-        self.values, self.part_of = [], []      # text and part of each value
-        self.bodies = [[]]
-
-    def texts(self):
-        """The text of each function."""
-        for k, operation in enumerate(self.program.operations):
-            if len(self.bodies[-1]) >= PART:
-                self.bodies.append([])
-            self.add(k, *operation)
-        self.bodies.append([])
-        tests = [f'Math.abs({self.of(small)}) <= {self.of(large)}'
-                 for small, large in self.program.checks]
-        for j, k in enumerate(self.program.outputs):
-            if self.program.operations[k] != ('const', 0.):
-                part = self.part_of[k]
-                self.bodies[-1 if part is None else part].append(
-                    f'o[{j}] = {self.values[k]};')
-                tests.append(f'isFinite(o[{j}])')
-        self.bodies[-1] += ['let good = true;', *(
-            f'good = good && {test};' for test in tests)]
-        for i, body in enumerate(self.bodies):
-            end = 'good' if i == len(self.bodies) - 1 else 'true'
-            yield '\n'.join(['(t, x, p, r) => {', *body, f'return {end};}}'])
-
-    def add(self, k, name, *rest):
-        """The value of an operation, in a variable if it is used again."""
-        text = self.text(name, *rest)
-        if name in ('const', 'input', 'true', 'false') and len(text) < 12:
-            self.values.append(text)
-            self.part_of.append(None)           # valid in every part
-            return
-        if self.count[k] == 1 and len(text) < LONGEST:
-            self.values.append(f'({text})')
-            self.part_of.append(len(self.bodies) - 1)
-            return
-        self.bodies[-1].append(f'const a{k} = {text};')
-        self.values.append(f'a{k}')
-        self.part_of.append(len(self.bodies) - 1)
-
-    def of(self, k):
-        """The text of an earlier value, kept if it is of another part."""
-        part = self.part_of[k]
-        if part not in (None, len(self.bodies) - 1):
-            self.bodies[part].append(f'w[{self.kept}] = {self.values[k]};')
-            self.values[k] = f'w[{self.kept}]'
-            self.part_of[k] = None
-            self.kept += 1
-        return self.values[k]
-
-    def text(self, name, *rest):
-        if name == 'const':
-            return number(*rest)
-        if name == 'input':
-            letter, position = rest
-            return 't' if letter == 't' else f'{letter}[{position}]'
-        if name == 'call':
-            name, *rest = rest
-            if name in MISSING:
-                raise UnsupportedFeatureError(
-                    f"The function `{name}` does not exist in JavaScript. "
-                    "Write it with elementary functions, or as a table.",
-                    functions=(name,))
-            return f'Math.{NAMES.get(name, name)}({self.list(rest)})'
-        if name == 'solve':
-            raise UnsupportedFeatureError(
-                "The system is so large that loops solve it; there is no "
-                "text in JavaScript.")
-        text = TEXTS[name].format(*map(self.of, rest))
-        return text.replace('--', '- -')
-
-    def list(self, operands):
-        return ', '.join(map(self.of, operands))
-
-
-def operands(operation):
-    """Positions of the operands of an operation."""
-    name, *rest = operation
-    if name in ('const', 'input'):
-        return []
-    return rest[1:] if name in ('call', 'solve', 'entry') else rest
+    bodies = [[f'const a{k} = {text(operations[k], reader(begin//PART))};'
+               for k in range(begin, min(begin + PART, len(operations)))
+               if operations[k][0] not in ATOMS]
+              for begin in range(0, len(operations), PART)]
+    of = reader(None)
+    outputs = [(j, of(k)) for j, k in enumerate(program.outputs)
+               if operations[k] != ('const', 0.)]
+    tests = [f'Math.abs({of(small)}) <= {of(large)}'
+             for small, large in program.checks]
+    tests += [f'isFinite(o[{j}])' for j, _ in outputs]
+    for k, place in kept.items():
+        bodies[k//PART].append(f'w[{place}] = a{k};')
+    bodies = [[*body, 'return true;'] for body in bodies] + [[
+        *(f'o[{j}] = {entry};' for j, entry in outputs),
+        f'return {" && ".join(tests) or "true"};']]
+    return FUNCTION.format(
+        outputs=len(program.outputs), kept=len(kept), parts=',\n'.join(
+            '\n'.join(['(t, x, p, r) => {', *body]) + '}' for body in bodies))

@@ -8,6 +8,7 @@ import ctypes
 from contextlib import suppress
 from functools import cached_property, partial
 from importlib import import_module
+from importlib.util import find_spec
 from threading import RLock
 
 import numpy as np
@@ -37,13 +38,13 @@ SIGNATURE = ('int (double t, const double *x, const double *p, '
 
 
 def has_llvm():
-    """Whether llvmlite is installed, loads, and is new enough."""
+    """Whether numba is installed, and llvmlite loads and is new enough."""
     try:
         with WRITING:
             version = import_module('llvmlite.binding').llvm_version_info
     except (ImportError, OSError):
         return False
-    return version >= OLDEST_LLVM
+    return version >= OLDEST_LLVM and find_spec('numba') is not None
 
 
 def chosen(backend):
@@ -56,7 +57,7 @@ def chosen(backend):
             "'numpy', 'llvm'.")
     if backend == 'llvm' and not has_llvm():
         raise MissingIngredientError(
-            "backend='llvm' needs the package llvmlite 0.45 or newer (the "
+            "backend='llvm' needs numba with llvmlite 0.45 or newer (the "
             "extra `fast`), which was not found. Install it, or use "
             "backend='auto' for the best that is installed.")
     return backend

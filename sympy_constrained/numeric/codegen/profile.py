@@ -1,26 +1,4 @@
-r"""Factors of large symmetric systems in loops.
-
-The system :math:`M u - A^T \lambda = f`, :math:`A u = b` is solved by
-:math:`K = L D L^T` with
-
-.. math::
-
-   K = \begin{pmatrix} M & A^T \\ A & 0 \end{pmatrix}, \qquad
-   K \begin{pmatrix} u \\ -\lambda \end{pmatrix} =
-   \begin{pmatrix} f \\ b \end{pmatrix},
-
-in an order in which neighbours are close, and every multiplier follows the
-unknowns of its row, so that no pivot vanishes. Of each row the entries from
-the first one that is not zero to the diagonal are stored, its profile [1]_;
-factors fill no others. numba compiles the loops once for all systems.
-
-References
-==========
-
-.. [1] A. Jennings, "A compact storage scheme for the solution of symmetric
-   linear simultaneous equations," Comput. J. 9 (1966) 281-285.
-
-"""
+"""Factors of large symmetric systems in loops (:doc:`/theory/numbers`)."""
 from __future__ import annotations
 
 from functools import cached_property, lru_cache

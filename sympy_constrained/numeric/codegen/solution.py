@@ -318,7 +318,6 @@ class LoopFactors:
     checks = SchurFactors.checks
 
     def solve(self, right):
-        """As :meth:`SchurFactors.solve`."""
         g, order = self.g, self.profile.order
         symbols = [Dummy() for _ in range(3*len(order))]
         self.stages.append(Stage(self.profile, self.entries + [

@@ -1,32 +1,4 @@
-r"""Canonical mechanics of a model, on the graph.
-
-Explanation
-===========
-
-With :math:`\dot q = f(q, u, t)`, linear in the speeds, and momenta :math:`p`
-let
-
-.. math::
-
-   S(q, u, p, t) = p\cdot f - T + V\ (-\ \mu\cdot\psi), \qquad
-   \dot q = S_p, \qquad \dot p = -S_q + \Phi, \qquad 0 = S_u.
-
-This is Hamilton's form of Lagrange's equations for any speeds; its value at
-the stationary :math:`u` is the Hamiltonian. The last term of :math:`S` is that
-of vakonomic motion, where :math:`\mu` is found with :math:`u`. Constraint
-forces and the loads :math:`\Phi` without a potential are not in :math:`S`.
-
-Kinetic energy :math:`T` is that of the mass matrix, :math:`V` the energy at
-rest. All else in ``Q`` is a load: :math:`G^T\Phi = Q_n` with :math:`G =
-\partial f/\partial u` and
-
-.. math::
-
-   Q_n = Q + (M u)^\cdot - (G^T p)^\cdot + G^T S_q, \qquad G^T p = M u,
-
-where the derivatives are those at constant :math:`u`, :math:`p`. It vanishes,
-and the graph shows it, if the loads are conservative.
-"""
+"""Canonical mechanics of a model on the graph (:doc:`/theory/fixed_steps`)."""
 from __future__ import annotations
 
 from sympy import Dummy, Rational
@@ -138,10 +110,8 @@ class Mechanics:
         rates = [as_column(g, [rate(x) for x, in matrix.rows])
                  for matrix in (momenta, self.G.T @ p)]
         loads = Q + rates[0] - rates[1] + self.G.T @ self.by(S, self.q).T
-        return self.moved(loads, self.with_momenta(self.canonical(momenta)))
-
-    def with_momenta(self, p):
-        return dict(zip(self.p, (x for x, in p.rows)))
+        return self.moved(loads, dict(zip(
+            self.p, (x for x, in self.canonical(momenta).rows))))
 
     def depends(self, name, *groups):
         """Whether a function depends on any of these inputs."""

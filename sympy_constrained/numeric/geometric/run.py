@@ -3,12 +3,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import (
-    InconsistentConstraintsError, SingularEquationsError,
-    UnsupportedFeatureError)
-from ..integrate.block_run import BlockRun
-from ..integrate.ends import COMPILING, cause_of
-from ..integrate.rates import TROUBLE
+from ...errors import SingularEquationsError, UnsupportedFeatureError
+from ..integrate.runs import BlockRun
+from ..integrate.ends import COMPILING
 from ..integrate.records import Records
 from ..linear.rank_changes import CarriedRank
 from ..outcome import Reason
@@ -169,15 +166,9 @@ class FixedRun(BlockRun):
 
     def record(self, t, states):
         """Add outputs, or end the run where the equations have none."""
-        if not len(t):
-            return
-        try:
-            self.add(t, states)
-        except TROUBLE as trouble:
-            raise self.stopped(*cause_of(
-                trouble, self.compiled.equations.when_singular)) from trouble
-        except InconsistentConstraintsError as error:
-            raise self.stopped(Reason.CONTRADICTION, str(error)) from error
+        if len(t):
+            with self.stopping():
+                self.add(t, states)
 
     def add(self, t, states):
         """Add outputs.

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -65,11 +64,12 @@ class Steps:
         self.p = np.array(compiled.parameters(), dtype=float)
         self.history = np.zeros((len(self.parts), 3, len(self.x)))
         self.age, self.is_compiled = 0, True
-        if compiled.backend != 'numpy' and find_spec('numba'):
+        if compiled.backend != 'numpy':
             with suppress(ConstrainedDynamicsError):    # functions of users
                 self.use_machine_code(('scheme code', name, stages))
                 return
-        self.use_python(('scheme in Python', name, stages))
+        self.loop = Interpreted(self, self.made(
+            ('scheme in Python', name, stages), Generated))
 
     def outputs(self):
         """Graphs and names of outputs, in the order of the code."""
@@ -88,7 +88,6 @@ class Steps:
             for graph, names in self.outputs()])
 
     def use_machine_code(self, key):
-        """Compile."""
         from ..integrate.loop import Code, packed
         from .kernel import advance
         codes = [Code(native.function)
@@ -105,11 +104,6 @@ class Steps:
         self.loop = loop
         self.is_compiled = bool(advance.signatures) or any(
             Path(advance.stats.cache_path).glob('kernel.advance-*.nbi'))
-
-    def use_python(self, key):
-        """Interpret."""
-        codes = self.made(key, Generated)
-        self.loop = Interpreted(self, codes)
 
     def advance(self, origin, h, begin, count):
         """Make steps from ``x``: their ends, fewer if one fails, and the

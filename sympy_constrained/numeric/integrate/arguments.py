@@ -20,8 +20,7 @@ ONE_STEP = {method.__name__: method for method in (
     RK23, RK45, DOP853, Radau, Rodas5P)}
 MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
 METHODS = {**ONE_STEP, **MULTI_STEP, 'IDA': IDA, 'taylor': Taylor}
-STABILIZATIONS = {'projection': 'projection', 'baumgarte': 'baumgarte',
-                  'braun-goldfarb': 'feedback'}
+STABILIZATIONS = 'projection', 'baumgarte', 'braun-goldfarb'
 OTHER_UNITS = {'t', 'energy', 'work', 'power', 'length', 'force', 'moment'}
 MAX_OUTPUTS = 10_000_000
 # Arguments that may be infinite, which means no limit.
@@ -93,8 +92,6 @@ def output_times(t_eval, span):
         return None
     low, high = min(span), max(span)
     try:
-        if isinstance(t_eval, (str, Mapping)):
-            raise TypeError
         times = number(t_eval) if np.ndim(t_eval) == 0 else array(
             t_eval, 't_eval')
         if not np.isfinite(times).all():
@@ -129,23 +126,22 @@ def _equally_spaced(count, span):
 
 
 def stabilization_kind(compiled, stabilization, method):
-    """'projection', 'baumgarte', 'feedback' or None, if they go together."""
+    """One of STABILIZATIONS or None, if they go together."""
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(
             f"`method` {method!r} is not known; choose one of "
             f"{', '.join(METHODS)}.")
     if stabilization is None:
         return None
-    kind = STABILIZATIONS.get(stabilization) if isinstance(
-        stabilization, str) else is_gains(stabilization) and 'baumgarte'
-    if not kind:
+    kind = 'baumgarte' if is_gains(stabilization) else stabilization
+    if not isinstance(kind, str) or kind not in STABILIZATIONS:
         raise ValueError(
             f"`stabilization` is {stabilization!r}; it must be 'projection', "
             "'baumgarte', a pair (alpha, beta) of gains, none negative, "
             "'braun-goldfarb' or None.")
     if not compiled.residual_names:
         return None
-    if method == 'taylor' and kind == 'feedback':
+    if method == 'taylor' and kind == 'braun-goldfarb':
         raise ValueError(
             "`method` 'taylor' needs rates as expressions, and "
             f"{stabilization!r} adds numbers to them. Use 'DOP853', or leave "

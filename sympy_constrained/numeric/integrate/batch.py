@@ -11,6 +11,7 @@ from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
+from sympy.core.function import AppliedUndef
 
 from ...errors import ConstrainedDynamicsError
 from ..linear.rank_decision import is_regular
@@ -59,7 +60,7 @@ class Batch:
             return
         if stabilization != 'projection' or method is Rodas5P or (
                 initial not in ('check', 'project')
-                or compiled.inputs.called or compiled.equations.warning):
+                or calls_python(compiled) or compiled.equations.warning):
             return
         if initial == 'project':
             x = consistent_states(compiled, x, self.span[0], p)
@@ -84,8 +85,9 @@ class Batch:
 
     def usual_run(self, x):
         """A :class:`.Run` like the others, None if there is none."""
-        for k in {0, len(x)//2, len(x) - 1}:
-            with suppress(Exception):   # of this run, or of a user's function
+        good = np.flatnonzero(np.isfinite(x).all(axis=1)).tolist()
+        for k in {*good[:1], *good[len(good)//2:][:1], *good[-1:]}:
+            with suppress(ConstrainedDynamicsError, ArithmeticError):
                 compiled = self.compiled.with_values(self.p[k])
                 check_consistent(compiled, self.span[0], x[k])
                 return Run(compiled, self.span, x[k],
@@ -181,3 +183,12 @@ class Batch:
                     self.options['rtol'], self.options['atol']):
                 self.trajectories[i] = trajectory
         self.begun = perf_counter()
+
+
+def calls_python(compiled):
+    """Whether equations or inputs call functions of the user."""
+    expressions = [*compiled.equations.graph.templates,
+                   *compiled.inputs.expressions.values()]
+    return bool(compiled.inputs.called) or any(
+        hasattr(f, '_imp_') for e in expressions for f in e.atoms(
+            AppliedUndef))

@@ -6,7 +6,6 @@ in Python, and the next block follows.
 from __future__ import annotations
 
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,8 +60,7 @@ class Blocks:
     @classmethod
     def apply_to(cls, run, method):
         """Whether no step has to enter Python."""
-        return (method in cls.methods and find_spec('numba')
-                and run.compiled.backend != 'numpy'
+        return (method in cls.methods and run.compiled.backend != 'numpy'
                 and len(run.compiled.tables) == len(run.compiled.inputs.called)
                 and run.feedback is None
                 and (run.projector is None or run.projector.is_simple))
@@ -136,7 +134,7 @@ class Blocks:
         steps, is_ahead = 0, False
         with run.interruption.deferred():
             block = self.block(run.solver, np.array(times, dtype=float),
-                               run.pace.left(run.steps))
+                               run.pace.left(run.made))
             if block is not None and len(block.drift):
                 with suppress(ConstrainedDynamicsError, ArithmeticError):
                     steps, is_ahead = self.checked(block)

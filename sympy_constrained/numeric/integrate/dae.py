@@ -1,33 +1,6 @@
-r"""Equations and constraints together, for solvers of :math:`F(t, y, y') = 0`.
+"""Equations and constraints together, for solvers of ``F(t, y, y') = 0``.
 
-Explanation
-===========
-
-The stabilized form of Gear, Gupta and Leimkuhler [1]_ keeps the constraints
-at position and at velocity level. Multipliers :math:`\lambda` and corrections
-:math:`\mu` are derivatives of unknowns (Gear [2]_), so that the index is one
-and not two:
-
-.. math::
-
-   y = \begin{bmatrix} q \\ u \\ \Lambda \\ \Gamma\end{bmatrix}, \qquad
-   \dot q = f(q, u, t) + H^T\dot\Gamma, \quad
-   M\dot u = Q + A^T\dot\Lambda, \quad h(q, t) = 0, \quad \psi(q, u, t) = 0
-
-with :math:`H = \partial h/\partial q` and :math:`\dot\Gamma = 0` along a
-motion. Only independent rows are used. Where the equations have no rows
-:math:`A\dot u = b` that :math:`\psi = 0` can replace, the speeds get
-corrections as the coordinates do; so do accelerations that are states.
-
-References
-==========
-
-.. [1] C. W. Gear, B. Leimkuhler and G. K. Gupta, "Automatic integration of
-   Euler-Lagrange equations with constraints," J. Comput. Appl. Math. 12-13
-   (1985) 77-90.
-.. [2] C. W. Gear, "Differential-algebraic equation index transformations,"
-   SIAM J. Sci. Stat. Comput. 9 (1988) 39-47.
-
+The form of Gear, Gupta and Leimkuhler, of index one (:doc:`/theory/numbers`).
 """
 from __future__ import annotations
 

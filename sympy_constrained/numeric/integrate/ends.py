@@ -1,10 +1,13 @@
 """Why runs end early."""
 from __future__ import annotations
 
-from ...errors import SingularEquationsError
+from ...errors import NotFiniteError, SingularEquationsError
 from ..outcome import Reason
 
-__all__ = ['Stop', 'Pace', 'COMPILING', 'SLOW', 'cause_of']
+__all__ = ['Stop', 'Pace', 'COMPILING', 'SLOW', 'TROUBLE', 'cause_of']
+
+# Errors of states for which the integrator shortens its step.
+TROUBLE = SingularEquationsError, NotFiniteError
 
 # The pace is checked after this many steps.
 PACE = 10_000

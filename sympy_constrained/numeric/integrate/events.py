@@ -42,7 +42,7 @@ class Events:
     """
 
     def __init__(self, functions, t, x):
-        self.functions = event_functions(functions)
+        self.functions = functions
         self.found: list[Event] = []
         self.last, self.is_terminal = None, False
         self._counts = [0]*len(self.functions)
@@ -152,7 +152,7 @@ class Events:
         return t_new
 
 
-def event_functions(functions, compiled=None) -> tuple:
+def event_functions(functions, compiled) -> tuple:
     """The event functions, checked; one may be given without a list."""
     if callable(functions) or isinstance(functions, Crossing):
         functions = (functions,)

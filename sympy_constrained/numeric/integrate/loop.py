@@ -27,7 +27,7 @@ from numba.experimental import function_type  # noqa: F401 - enables `Code`
 from numpy.polynomial.polynomial import polymul
 from scipy.integrate import DOP853
 
-from ..manifold.projection import CLOSE, ROUNDING
+from ..tolerances import GOOD, JUMP, LEAST_MOVE, NEAR, ROUNDING
 from .rodas import Rodas5P
 
 __all__ = ['Code', 'Tableau', 'make_steps', 'make_runs', 'project_all',
@@ -41,12 +41,8 @@ FULL, END, TROUBLE = range(3)
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.
 # Rows from this length are added one by one.
 LONG = 12
-# Newton steps of a projection at each level, and a distance that further
-# steps hardly improve.
-NEWTON, GOOD = 4, 4*CLOSE
-# A projection moves a state about as far as it is from the constraints; see
-# the module `stepper`.
-JUMP, NEAR, NOTHING = 1e5, 1e-6, 1e-15
+# Newton steps of a projection at each level.
+NEWTON = 4
 SIGNATURE = types.int32(types.float64, types.uintp, types.uintp, types.uintp,
                         types.uintp)
 
@@ -308,7 +304,7 @@ def accepted(correct, t, x, levels, moved, out, trail):
     before, after = projected(correct, t, moved, levels, out, trail)
     n = levels[0] + levels[1]
     change = distance(moved[:n], x)/size_of(x[:n])
-    if change > JUMP*max(before, NOTHING) and before < NEAR:
+    if change > JUMP*max(before, LEAST_MOVE) and before < NEAR:
         return -1.
     return after
 

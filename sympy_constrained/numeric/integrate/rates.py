@@ -3,16 +3,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import NotFiniteError, SingularEquationsError
 from ..manifold.projection import size_of
+from .ends import TROUBLE
 from .power import Work
 
-__all__ = ['Rates', 'TROUBLE']
+__all__ = ['Rates']
 
 # The least size of a state, relative to the largest, in differences.
 SMALL = 1e-3
-# Errors of states for which the integrator shortens its step.
-TROUBLE = (SingularEquationsError, NotFiniteError)
 
 
 class Rates:

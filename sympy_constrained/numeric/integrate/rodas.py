@@ -1,15 +1,7 @@
 """Steinebach's Rosenbrock method of order 5, for stiff models.
 
-Coefficients are those of [1]_, in the form that needs no products with the
-Jacobian.
-
-References
-==========
-
-.. [1] G. Steinebach, "Construction of Rosenbrock-Wanner method Rodas5P and
-   numerical benchmarks within the Julia Differential Equations package," BIT
-   Numerical Mathematics 63, 27 (2023).
-
+Coefficients are those of G. Steinebach, BIT 63, 27 (2023), in the form that
+needs no products with the Jacobian.
 """
 from __future__ import annotations
 

@@ -53,8 +53,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     become small, not zero. Baumgarte's terms in the constraint rows let
     residuals decay like an oscillator with the damping ``alpha`` and the
     frequency ``beta``; the terms of Braun and Goldfarb in the rates remove
-    residuals within a step
-    (:mod:`~sympy_constrained.numeric.manifold.stabilization`).
+    residuals within a step (:doc:`/theory/numbers`).
 
     The method ``'IDA'`` solves the equations together with the constraints
     (:func:`.dae_form`); with ``'projection'`` outputs are projected.
@@ -167,9 +166,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         Make steps of a fixed length that keep the constraints, and energy or
         the symplectic form, without projection: ``'rattle'``,
         ``'lagrange-dalembert'``, ``'gni'``, ``'discrete-gradient'`` or
-        ``'vakonomic'``, see
-        :mod:`~sympy_constrained.numeric.geometric.schemes`. ``method``,
-        tolerances and events have no meaning then.
+        ``'vakonomic'``, see :doc:`/theory/fixed_steps`. ``method``, tolerances
+        and events have no meaning then.
     step : float, optional
         Its length, shortened so that the time is a whole number of steps.
         Outputs between steps are ends of shorter steps.
@@ -225,7 +223,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
             initial, tolerance, units=units, max_steps=max_steps, **options)
         return _checked_end(run.integrate(Progress(*span, progress)),
                             run.t, run.raised, throw)
-    compiled.check_times(*span)
+    for item, table in compiled.tables.items():
+        table.check(span, item)
     events = event_functions(events, compiled)
     for text in (compiled.equations.warning,
                  negative_mass(compiled, span[0], x)):
@@ -249,7 +248,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
             compiled, span, x, times, events, on_set=kind == 'projection',
             moves=solver is not IDA, dense=dense, units=units,
             max_steps=max_steps,
-            feedback=Feedback(compiled) if kind == 'feedback' else None)
+            feedback=(
+                Feedback(compiled) if kind == 'braun-goldfarb' else None))
         if adjoint:
             run.tape = Tape.of(run, solver)
     except ConstrainedDynamicsError:    # of the start, or the equations
@@ -260,24 +260,23 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         return _checked_end(
             assembled(compiled, reason=Reason.ERROR, message=message,
                       units=units), span[0], error, throw)
-    progress = Progress(*span, progress)
-    trajectory = run.integrate(progress) if integrator else run.integrate(
-        solver, progress, **options)
+    trajectory = run.integrate(Progress(*span, progress), **(
+        {} if integrator else {'method': solver, **options}))
     fault = trajectory.success and not integrator and (
         run.records.fault(trajectory, rtol, atol))
     if fault:
         warn(fault, stacklevel=2)
-    if adjoint:
-        trajectory = replace(trajectory, tape=run.tape)
+    more = {'tape': run.tape} if adjoint else {}
     if reactions:
-        trajectory = replace(trajectory, reactions=reactions.function(
-            compiled)(trajectory.t, trajectory.x))
+        more['reactions'] = reactions.function(compiled)(
+            trajectory.t, trajectory.x)
     if gains:
-        trajectory = replace(
-            trajectory, statistics={**trajectory.statistics, 'gains': gains},
-            constants={name: value for name, value in
-                       trajectory.constants.items() if name not in GAINS})
-    return _checked_end(trajectory, run.t, run.raised, throw)
+        more['statistics'] = {**trajectory.statistics, 'gains': gains}
+        more['constants'] = {
+            name: value for name, value in trajectory.constants.items()
+            if name not in GAINS}
+    return _checked_end(
+        replace(trajectory, **more), run.t, run.raised, throw)
 
 
 def _checked_end(trajectory, t, raised, throw):

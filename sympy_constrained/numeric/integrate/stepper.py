@@ -5,28 +5,29 @@ and one long file.
 """
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 import numpy as np
 from scipy.integrate import BDF, OdeSolver, Radau
 
-from ...errors import ConstrainedDynamicsError, InconsistentConstraintsError
+from ...errors import ConstrainedDynamicsError
 from ..linear.rank_changes import CarriedRank
 from ..manifold.correction import Projector
 from ..manifold.projection import distances, size_of
 from ..names import array
 from ..outcome import Reason
+from ..table import Kinks
+from ..tolerances import JUMP, LEAST_MOVE, NEAR
 from ..trajectory import Trajectory
 from .blocks import Blocks
 from .dense_output import DenseOutput, Piece
-from .ends import COMPILING, SLOW, Pace, Stop, cause_of
+from .ends import COMPILING, SLOW, Pace, Stop
 from .events import Events
-from .interrupt import Interruption, interrupted
-from .kinks import Kinks
 from .passage import Approach, PassageFinder
-from .rates import TROUBLE, Rates
+from .rates import Rates
 from .records import Records
 from .rodas import Rodas5P
+from .runs import Integration
 from .tape import Tape
 from .taylor import Taylor, TaylorBlocks
 
@@ -34,13 +35,9 @@ __all__ = ['Run']
 
 # A projection fails if a larger relative distance remains.
 OFF = 1e-8
-# A projection moves a state about as far as it is from the constraints. If
-# it moves a state nearer than NEAR by more than this multiple, the state is
-# close to a singular configuration and remains as the integrator left it.
-JUMP, NEAR, ROUNDING = 1e5, 1e-6, 1e-15
 
 
-class Run:
+class Run(Integration):
     """One integration; states are projected if ``on_set``, and the integrator
     continues from them if it ``moves``. Without ``times`` steps are recorded.
     """
@@ -48,6 +45,7 @@ class Run:
     def __init__(self, compiled, span, x, times=None, events=(), *,
                  on_set=False, moves=True, feedback=None, dense=False,
                  units=(), max_steps=np.inf):
+        super().__init__()
         self.compiled, self.span, self.times = compiled, span, times
         self.t, self.stop, self.size = *span, len(x)
         self.forward = 1 if span[1] > span[0] else -1
@@ -69,51 +67,26 @@ class Run:
         self.pieces: list[Piece] | None = [] if dense else None
         self.tape: Tape | None = None
         self.pace = Pace(max_steps, *span)
-        self.interruption = Interruption()
         self.next_output = self.unprojected = 0
-        self.steps = self.evaluations = 0
         self.solver = None
         self.last = None                # y at the last accepted step
         self.first = None               # t and y to be recorded with others
 
     # -- the loop --------------------------------------------------------
 
-    def integrate(self, method, progress, **options) -> Trajectory:
+    def make_steps(self, progress, method, **options):
         """Make steps to the end, or until something stops them."""
-        with np.errstate(under='ignore'), self.interruption:
-            reason, message = self._ending(method, progress, options)
-            self.interruption.hold()
-            progress.close()
-            return self.trajectory(reason, message, {
-                'steps': self.steps, 'evaluations': self.evaluations + int(
-                    getattr(self.solver, 'nfev', 0)),
-                'unprojected': self.unprojected,
-                'seconds': progress.seconds})
-
-    def _ending(self, method, progress, options):
-        """Make the steps; the reason of their end, and its message."""
         try:
             self._make_steps(method, progress, options)
-        except Stop as stop:
-            self.record_last()
-            return stop.reason, stop.message
-        except KeyboardInterrupt:
-            self.raised = None
-            return interrupted(self)
+        except Stop:
+            raise
         except Exception as error:
             if self.solver is None and isinstance(
                     error, ConstrainedDynamicsError):
                 raise                   # the integrator cannot be made
             self.raised = error
-            stop = self.stopped(
-                Reason.ERROR, f"{type(error).__name__}: {error}")
-            self.record_last()
-            return stop.reason, stop.message
-        message = Reason.END.value
-        if self.passed:
-            message += (f" {len(self.passed)} singular configurations were "
-                        "passed; see `passages`.")
-        return Reason.END, message
+            raise self.stopped(
+                Reason.ERROR, f"{type(error).__name__}: {error}") from error
 
     def _make_steps(self, method, progress, options):
         y = self.rates.begin
@@ -140,11 +113,11 @@ class Run:
                     continue
                 self.record_first()
                 steps, is_new = 1, not self.step(self.solver)
-            self.steps += steps
+            self.made += steps
             progress.update(self.t)
             self.interruption.check()
             slow = self.t != self.span[1] and self.pace.fault(
-                self.steps, self.t)
+                self.made, self.t)
             if slow:
                 raise self.stopped(Reason.STEPS, slow + SLOW)
         self.record_first()
@@ -342,7 +315,7 @@ class Run:
         x = y[:self.size]
         correction, before = self.projector(t, x, self.rank.solver)
         moved = np.abs(correction.x - x).max()/size_of(x)
-        if moved > JUMP*max(before, ROUNDING) and before < NEAR:
+        if moved > JUMP*max(before, LEAST_MOVE) and before < NEAR:
             self.unprojected += 1
             return y, before
         if not correction.is_within(OFF):
@@ -362,13 +335,13 @@ class Run:
 
     def is_singular_ahead(self, t_old, t, x, path):
         """Whether the constraints lose rank in the step to ``t``, or soon."""
-        found = self.passages and self.passages.find(t, x, path)
-        if not found or not self.is_inside(found.edge):
+        approach = self.passages and self.passages.find(t, x, path)
+        if not approach or not self.is_inside(approach.edge):
             return False
-        if self.ahead is not None and abs(found.singular - t_old) > abs(
+        if self.ahead is not None and abs(approach.singular - t_old) > abs(
                 self.ahead.edge - t_old):
             return False                # not before the one that is known
-        self.ahead = found
+        self.ahead = approach
         return True
 
     def is_inside(self, t):
@@ -434,36 +407,9 @@ class Run:
 
     # -- ends ------------------------------------------------------------
 
-    @contextmanager
-    def stopping(self):
-        """Turn exceptions of the equations into the end of the run."""
-        try:
-            yield
-        except TROUBLE as trouble:
-            self.rates.trouble = trouble
-            raise self.failure() from trouble
-        except InconsistentConstraintsError as error:
-            raise self.stopped(Reason.CONTRADICTION, str(error)) from error
-        except ConstrainedDynamicsError as error:       # no rank, no motion
-            raise self.stopped(Reason.SINGULAR, str(error)) from error
-
-    @property
-    def raised(self):
-        """An exception of a function of the user."""
-        return self.rates.raised
-
-    @raised.setter
-    def raised(self, error):
-        self.rates.raised = error
-
     def failure(self):
         """The reason why the integrator gave up."""
-        return self.stopped(*cause_of(
-            self.rates.trouble, self.compiled.equations.when_singular))
-
-    def stopped(self, reason, text):
-        return Stop(reason, f"Integration stopped at t = {self.t:.6g}: "
-                            f"{text.rstrip('.')}.")
+        return self.stopped_by(self.rates.trouble)
 
     # -- outputs ---------------------------------------------------------
 
@@ -510,10 +456,16 @@ class Run:
                 self.record(self.t, self.last)
 
     def trajectory(self, reason, message, statistics) -> Trajectory:
+        if reason is Reason.END and self.passed:
+            message += (f" {len(self.passed)} singular configurations were "
+                        "passed; see `passages`.")
         return self.records.trajectory(
             reason=reason, message=message,
             events=tuple(self.events.found),
             rank_changes=tuple(self.rank.changes),
-            passages=tuple(self.passed), statistics=statistics,
-            units=self.units,
+            passages=tuple(self.passed), units=self.units,
+            statistics={
+                **statistics, 'unprojected': self.unprojected,
+                'evaluations': self.evaluations + int(getattr(
+                    self.solver, 'nfev', 0))},
             dense=DenseOutput(self.pieces) if self.pieces else None)

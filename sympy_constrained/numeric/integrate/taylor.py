@@ -120,7 +120,9 @@ class TaylorBlocks(Blocks):
         Y = np.vstack([coefficients[..., 0], taylor.state])
         raw, drift = Y.copy(), np.empty(count)
         made = self.projected(code, T[1:], Y[1:], drift)
-        rates, bad = self.rates_at(T, Y)
+        native, constants = run.compiled.native_rates(
+            run.rank.solver, run.rates.work.outputs)
+        rates, bad = native.batch(len(T), T, Y.T, constants)
         near = leading(np.abs(Y - raw)[1:].max(axis=1) <= max(
             FAR*solver.tolerance, LEAST)*size_of(Y))
         steps = min(made, near, leading(
@@ -145,12 +147,6 @@ class TaylorBlocks(Blocks):
         return self.loop.project_all(
             code['correct_code'], *(code[name] for name in (
                 'p', 'count', 'tables', 'levels')), t, y, drift)
-
-    def rates_at(self, t, y):
-        """Rates of states, and which are bad."""
-        native, constants = self.run.compiled.native_rates(
-            self.run.rank.solver, self.run.rates.work.outputs)
-        return native.batch(len(t), t, y.T, constants)
 
 
 class PerThread(local):
@@ -178,7 +174,8 @@ def integrator_of(compiled, solver, work, tolerance):
         with_given(graph, ('out',), compiled.inputs.given), ('out',), slots(
             arguments_of(equations.t, equations.states, equations.constants,
                          ())))
-    rough = ROUGH.intersection(map(name_of, code.operations))
+    rough = ROUGH.intersection(     # names, or of functions that are called
+        operation[operation[0] == 'call'] for operation in code.operations)
     if rough:
         raise UnsupportedFeatureError(
             "method='taylor' needs rates with a Taylor series, and these "
@@ -190,11 +187,6 @@ def integrator_of(compiled, solver, work, tolerance):
         heyoka_system(h, code, [f'x{i}' for i in range(n)],
                       len(equations.constants)), np.zeros(n), tol=tolerance,
         compact_mode=len(code.operations)*order**2 > LARGE)
-
-
-def name_of(operation):
-    """The name of an operation, or of the function that it calls."""
-    return operation[operation[0] == 'call']
 
 
 def least_step(t):

@@ -1,16 +1,7 @@
 """Factors of rows and columns of ``W`` that bring its entries close to 1.
 
-By least squares of the logarithms of all entries [1]_, or to largest entries
-of 1 [2]_, which ignores tiny entries.
-
-References
-==========
-
-.. [1] A. R. Curtis and J. K. Reid, "On the automatic scaling of matrices for
-   Gaussian elimination," J. Inst. Maths Applics 10 (1972) 118-124.
-.. [2] D. Ruiz, "A scaling algorithm to equilibrate both rows and columns norms
-   in matrices," Rutherford Appleton Laboratory, RAL-TR-2001-034 (2001).
-
+By least squares of the logarithms of all entries (Curtis and Reid 1972), or to
+largest entries of 1 (Ruiz 2001), which ignores tiny entries.
 """
 from __future__ import annotations
 
@@ -48,7 +39,7 @@ def best_scaling(matrices, scalings):
 def scales(magnitudes, balanced):
     """Factors of rows and columns that bring all entries close to 1.
 
-    Least squares of ``log2|a_ij| + row_i + column_j`` [1]_ over the entries
+    Least squares of ``log2|a_ij| + row_i + column_j`` over the entries
     that are no residues of others in their row and column, with the factors
     ``balanced`` of :func:`balance`.
     """
@@ -67,7 +58,7 @@ def scales(magnitudes, balanced):
 def balance(magnitudes, motion):
     """Factors by which the largest entries of rows and columns are about 1.
 
-    The mass matrix comes first, so that a small mass counts [2]_.
+    The mass matrix comes first, so that a small mass counts.
     """
     rows, columns = np.ones((2, len(magnitudes)))
     lead = slice(motion)

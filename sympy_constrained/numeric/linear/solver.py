@@ -1,19 +1,6 @@
-r"""Solve ``W z = r`` where constraint rows may be redundant.
+"""Solve ``W z = r`` where constraint rows may be redundant.
 
-Explanation
-===========
-
-With ``z = [x2'; multipliers]`` redundant rows leave the accelerations unique
-and the multipliers not; these have the least Euclidean norm (unscaled).
-
-The rank is decided once, on the constraint set. Off the set the independent
-part of a redundant row, and its right side, have the size of the drift. A
-decision at every step would take their quotient for an equation. So a
-:class:`LinearSolver` keeps the nominal rank: ``sigma_rank`` too small is a
-singular configuration, ``sigma_(rank+1)`` too large for the drift a new rank.
-
-Entries have different units, so rows and columns are scaled first, in the way
-that shows the higher rank; see the module ``scaling``.
+The rank is decided once, on the constraint set (:doc:`/theory/numbers`).
 """
 from __future__ import annotations
 

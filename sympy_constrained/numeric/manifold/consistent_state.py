@@ -16,6 +16,8 @@ from .projection import distances, project, project_many, size_of
 __all__ = ['consistent_state', 'consistent_states', 'check_consistent',
            'negative_mass', 'violations']
 
+# Errors where there is no consistent state.
+NO_STATE = ConstraintError, ArithmeticError, np.linalg.LinAlgError
 # The largest number of states that are proposed for a correction.
 PROPOSALS = 4
 
@@ -112,12 +114,12 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
 def consistent_states(compiled, guesses, t, p):
     """:func:`consistent_state` near rows of ``guesses``, nan without one."""
     x, far = guesses, np.full(len(guesses), np.inf)
-    with suppress(ArithmeticError, np.linalg.LinAlgError):
+    with suppress(*NO_STATE):
         x, far = project_many(compiled, t, guesses, p)
     x = x.copy()
     for k in np.flatnonzero(far > TOLERANCE):
         x[k] = np.nan
-        with suppress(Exception):       # `simulate` will raise it
+        with suppress(*NO_STATE):       # `simulate` will raise it
             x[k] = consistent_state(compiled, guesses[k], t=t, p=p[k])
     return x
 
@@ -169,17 +171,17 @@ def check_consistent(compiled, t, x, p=None, tolerance=TOLERANCE):
     Violations are distances: residuals divided by the norm of their gradient,
     and by the largest state if that exceeds one.
     """
-    found = distances(compiled, t, x, p)
-    if found.is_within(tolerance):
-        return found
+    correction = distances(compiled, t, x, p)
+    if correction.is_within(tolerance):
+        return correction
     check_contradictions(compiled, t, x, p)
-    rows, text = violations(compiled, found, tolerance)
+    rows, text = violations(compiled, correction, tolerance)
     raise ConstraintError(
         f"The initial state violates {len(rows)} constraint"
         f"{'s' if len(rows) > 1 else ''}: {text} (tolerance "
         f"{tolerance:.0e}). Pass `initial='project'` to move to the nearest "
         f"consistent state, or correct {_movable(compiled, t, x, p, rows)}.",
-        rows=rows, residuals=found.residuals, tolerance=tolerance)
+        rows=rows, residuals=correction.residuals, tolerance=tolerance)
 
 
 def negative_mass(compiled, t, x):
@@ -212,13 +214,14 @@ def mass_spectrum(compiled, t, x, p=None):
                           * scale[..., None]*scale[..., None, :])
 
 
-def violations(compiled, found, tolerance):
+def violations(compiled, correction, tolerance):
     """Names of the constraints that a state violates, and a text."""
-    bad = np.flatnonzero(found.distances > tolerance*size_of(found.x))
+    bad = np.flatnonzero(
+        correction.distances > tolerance*size_of(correction.x))
     names = compiled.residual_names
     rows = tuple(names[i] for i in bad)
     return rows, ', '.join(
-        f"{names[i]} by {abs(found.residuals[i]):.1e}" for i in bad)
+        f"{names[i]} by {abs(correction.residuals[i]):.1e}" for i in bad)
 
 
 def _movable(compiled, t, x, p, rows):

@@ -41,7 +41,7 @@ def correction_graph(equations):
                             for name, count in zip(BLOCKS, columns)})
 
 
-def newton_graph(equations, rows, step=None, stages=None):
+def newton_graph(equations, rows, stages=None, step=None):
     """One step of :class:`Projector` as straight-line code, or None.
 
     ``rows`` are positions of independent rows, by level. The outputs are
@@ -227,11 +227,11 @@ class Projector:
 def newton_code(compiled, rows, *step):
     """The machine code of :func:`newton_graph`, or None."""
     with suppress(ConstrainedDynamicsError):        # a row has no gradient
-        stages = [] if compiled.has_loops else None
+        stages = []
         graph = newton_graph(compiled.equations, dict(zip(LEVELS, rows)),
-                             *step or (None,), stages)
+                             stages, *step)
         return graph and compiled.native_output(
-            graph, 'checks', step, stages or ())
+            graph, 'checks', step, stages)
 
 
 def independent(gradient):

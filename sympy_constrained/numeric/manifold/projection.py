@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dtrtri
 
 from ..tolerances import (
     CLOSE, LARGEST_CUT, LEAST_CUT, NO_GRADIENT, NO_MASS, ROUNDING)
@@ -215,25 +214,20 @@ def norms_of(gradient):
 
 def mass_metric(mass, free):
     """``T`` with ``T^T M T = 1`` on the free part, if ``M`` is positive."""
-    block = mass[np.ix_(free, free)]
     try:
-        factor = np.linalg.cholesky((block + block.T)/2)
+        return mass_metrics(mass[np.ix_(free, free)])
     except np.linalg.LinAlgError:
         return None
-    share = np.diag(factor)**2/np.diag(block)
-    if share.min(initial=1.) < NO_MASS:
-        return None
-    return dtrtri(factor, lower=1)[0].T
 
 
 def mass_metrics(masses):
-    """The same for all speeds at several states; LinAlgError without one."""
-    factors = np.linalg.cholesky((masses + masses.swapaxes(1, 2))/2)
-    shares = np.diagonal(factors, axis1=1, axis2=2)**2/np.diagonal(
-        masses, axis1=1, axis2=2)
+    """The same for all speeds, perhaps at several states, or LinAlgError."""
+    factors = np.linalg.cholesky((masses + masses.swapaxes(-1, -2))/2)
+    shares = np.diagonal(factors, axis1=-2, axis2=-1)**2/np.diagonal(
+        masses, axis1=-2, axis2=-1)
     if shares.min(initial=1.) < NO_MASS:
         raise np.linalg.LinAlgError("A direction has no mass.")
-    return np.linalg.inv(factors).swapaxes(1, 2)
+    return np.linalg.inv(factors).swapaxes(-1, -2)
 
 
 def coordinate_metric(mass, G):

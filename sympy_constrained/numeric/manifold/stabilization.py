@@ -1,35 +1,6 @@
-r"""Equations and rates that pull states back to the constraints.
+"""Equations and rates that pull states back to the constraints.
 
-Explanation
-===========
-
-*Baumgarte* [1]_ replaces :math:`\ddot h = 0` by
-:math:`\ddot h + 2\alpha\dot h + \beta^2 h = 0`, and :math:`\dot\psi = 0` by
-:math:`\dot\psi + \alpha\psi = 0`; this changes :math:`b`.
-
-*Braun and Goldfarb* [2]_ remove the residuals :math:`\Delta_q` (position) and
-:math:`\Delta_\nu` (velocity) within a step of length :math:`\Delta t`. With
-:math:`M = R^T R` and :math:`C = A R^{-1}`
-
-.. math::
-
-   \dot q = v + R^{-1} C_q^+\left(b_q - A_q v - \Delta_q/\Delta t\right),
-   \qquad
-   \dot v = a_c - R^{-1} C_\nu^+\,\Delta_\nu/\Delta t
-
-where :math:`A_q v = b_q` is the differentiated position constraint and
-:math:`a_c` the acceleration of Udwadia and Kalaba. Rows may be redundant.
-
-References
-==========
-
-.. [1] J. Baumgarte, "Stabilization of constraints and integrals of motion in
-   dynamical systems," Comput. Methods Appl. Mech. Engrg. 1 (1972) 1-16.
-.. [2] D. J. Braun and M. Goldfarb, "Eliminating constraint drift in the
-   numerical simulation of constrained dynamical systems," Comput. Methods
-   Appl. Mech. Engrg. 198 (2009) 3151-3160; also J. Appl. Mech. 79 (2012)
-   041017, eq. (17).
-
+The terms of Baumgarte, and of Braun and Goldfarb (:doc:`/theory/numbers`).
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 r"""Kernels of the sweeps: straight-line code for one kind of joint each.
 
 Two joints are of one kind if their graphs are equal up to the names of their
-inputs, and up to numbers that are no small fractions, such as masses that were
+inputs, and up to numbers that are not small fractions, as masses that were
 given as numbers. A kernel is written on the graph, so what vanishes for this
 kind of joint is not computed.
 
@@ -35,9 +35,9 @@ from typing import NamedTuple
 from sympy import Symbol
 
 from ...graph import Graph, GraphBuilder
-from ...graph.builder import CALL, CONST, INPUT
+from ...graph.nodes import CALL, CONST, INPUT
 from ...graph.calculus import operands, rebuilt
-from ...model.kinematics import ZERO
+from ...model.geometry import ZERO
 from ..codegen.native import NativeFunction, arguments_of
 from .sweeps import BIAS, PLACE, RECORD, WRENCH
 
@@ -149,7 +149,6 @@ class Writing:
         return list(map(of, refs))
 
     def code(self, refs, checks=()):
-        """A compiled function of the arrays."""
         outputs = {'out': ([[ref] for ref in refs], 1)}
         if checks:
             outputs['checks'] = checks, 2
@@ -212,7 +211,7 @@ class Kernels:
         return Writing(self.builder.time)
 
     def needed_later(self, g, parts):
-        """Nodes of the kind that are no constants, for the record."""
+        """Nodes of the kind that are not constants, for the record."""
         refs = chain(parts.turn, parts.arm, parts.columns, parts.mass,
                      parts.inertia)
         return [*dict.fromkeys(abs(ref) for ref in refs

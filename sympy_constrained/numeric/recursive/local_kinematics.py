@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from ... import _compat
 from ...errors import UnsupportedFeatureError
-from ...model.kinematics import IDENTITY, ZERO, Kinematics, remembered
+from ...model.geometry import IDENTITY, ZERO, remembered
+from ...model.kinematics import Kinematics
 
 __all__ = ['LocalKinematics', 'refused']
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
 
 from ...errors import ConstraintError, InconsistentConstraintsError
-from ..integrate.block_run import LONGEST, BlockRun
+from ..integrate.runs import LONGEST, BlockRun
 from ..integrate.blocks import is_compiled
 from ..integrate.ends import COMPILING, SLOW, Pace, cause_of
 from ..integrate.rates import TROUBLE
@@ -32,9 +32,10 @@ NUDGE, NOISY = 1e-9, 1e-5
 MOST = 0.01
 # A step that cannot be made, because it begins or ends beside a singular
 # configuration, is made from one of the last KEPT states, whose step was LONG,
-# relative to the longest of these. The step is this part of that one, first
-# with projection, then twice without.
-KEPT, LONG, PARTS = 32, 0.3, (0.6, 0.45, 0.35)
+# relative to the longest of these. The new step is tried with these parts of
+# that one, with and without projection.
+KEPT, LONG = 32, 0.3
+ATTEMPTS = (0.6, True), (0.45, False), (0.35, False)
 
 ACTS = ("a constraint row that was redundant begins to act at t = {:.6g}, or "
         "contradicts the others. Correct it, or pass the model itself, whose "
@@ -162,9 +163,10 @@ class RecursiveRun(BlockRun):
         equations.rhs(self.t, x)        # raises errors of the start
         solver = method(self.rates, self.t, x, self.end, **self.options)
         self.h, self.f = solver.h_abs, solver.f
-        self.last_states, self.passed = [(self.t, x, self.f)], self.t
-        self.unprojected = self.tries = 0
-        self.leaps = False              # without projection in the next step
+        self.last_states = [(self.t, x, self.f)]
+        self.unprojected, self.projects = 0, True       # the next step
+        # of the last step that could not be made, to reach this time
+        self.attempts, self.reached = iter(ATTEMPTS), self.t
 
     def rates(self, t, x):
         """Rates, also at states off the constraints; nan if there are none."""
@@ -201,10 +203,10 @@ class RecursiveRun(BlockRun):
 
     def block(self, count):
         """Make at most so many steps."""
-        levels, count = self.levels, min(count, self.pace.left(self.made))
-        if self.leaps:                  # see `PARTS`
-            levels, count = self.without_projection, 1
-        self.leaps = False
+        levels, count = (
+            self.levels, min(count, self.pace.left(self.made))
+        ) if self.projects else (self.without_projection, 1)
+        self.projects = True
         reason, T, Y, F, states, h = self.made_steps(count, levels)
         end = self.acting(T, Y)
         fault = end is not None and ACTS.format(T[end])
@@ -301,14 +303,12 @@ class RecursiveRun(BlockRun):
         if not len(steps):
             return False
         k = np.flatnonzero(steps >= LONG*steps.max())[-1]
-        if self.tries and self.forward*(self.t - self.passed) > 0:
-            self.tries = 0
-        if self.tries == len(PARTS):
+        if self.forward*(self.t - self.reached) > 0:
+            self.attempts = iter(ATTEMPTS)
+        part, self.projects = next(self.attempts, (0., True))
+        if not part:
             return False
-        self.h = PARTS[self.tries]*steps[k]
-        self.tries += 1
-        self.leaps = self.tries > 1
-        self.passed = self.t + self.forward*steps[k]
+        self.h, self.reached = part*steps[k], self.t + self.forward*steps[k]
         del self.last_states[k + 1:]
         self.t, self.x, self.f = self.last_states[-1]
         if self.times is None:
@@ -337,7 +337,6 @@ class RecursiveRun(BlockRun):
     # -- outputs ---------------------------------------------------------
 
     def add(self, t, x):
-        """Add outputs."""
         for t, x in zip(t, x):
             try:
                 outputs = self.equations.outputs(t, x)
@@ -377,7 +376,7 @@ class RecursiveRun(BlockRun):
                  stacklevel=4)
         if len(self.outputs) > 1 and self.times is not None and (
                 self.times[0] != self.outputs[0]['t']):
-            del self.outputs[0]         # the start is no output
+            del self.outputs[0]         # the start is not an output
         return Trajectory(
             **{name: np.array([part[name] for part in self.outputs])
                for name in self.outputs[0]},

@@ -4,11 +4,11 @@ from __future__ import annotations
 from ... import _compat
 from ...graph import (
     GraphBuilder, derivative, gradient, read, substitute)
-from ...model.build_kane import set_to_zero, speeds_of
 from ...model.call_signatures import (
     arguments_of, as_list, check_bodies, check_coordinates)
 from ...model.kinematic_equations import solve_kinematics
 from ...model.potential import potential_of
+from ...model.unconstrained import set_to_zero, speeds_of
 from .local_kinematics import LocalKinematics, refused
 from .rows import forces_of, loads_of, rows_of
 from .tables import Tables
@@ -29,7 +29,8 @@ def tables_of(model, inputs, loops):
                       "give its System, or make a UdwadiaKalabaMethod.")
     special = [name for name, found in getattr(
         model, '_special', {}).items() if found]
-    special += [name for name in options if name not in ALLOWED]
+    special += [name for name in options
+                if name in model._accepts and name not in ALLOWED]
     if special:
         raise refused(f"It has {', '.join(special)}.")
     shape, arguments = arguments_of(model)

@@ -8,8 +8,9 @@ from sympy.physics.vector import Point
 
 from ...errors import UnsupportedFeatureError
 from ...graph import gradient, read
-from ...model.build import add_constraints, rows_given
-from ...model.kinematics import ZERO
+from ...model.build import constrained, rows_given
+from ...model.constraint_rows import rows_by_level
+from ...model.geometry import ZERO
 from ...model.loads import parse_loads
 from ...model.loops import Loop, perpendicular, single_frame
 from ...model.system import names_of_rows
@@ -126,14 +127,14 @@ def forces_of(kinematics, potential, generalized, forces):
 
 def rows_of(tree, arguments, stabilization=None):
     """The constraint rows, and residuals as references."""
-    fields = rows_given(arguments)
-    loops = [row for row in fields['holonomic_rows'] if isinstance(row, Loop)]
-    given = sum(map(len, fields.values()))
-    if len(loops) == given and stabilization is None:
+    given = rows_given(arguments)
+    loops = [row for row in given['holonomic'] if isinstance(row, Loop)]
+    if len(loops) == sum(map(len, given.values())) and stabilization is None:
         with suppress(UnsupportedFeatureError):     # not fixed in bodies
             return [row for loop in loops for row in loop_rows(tree, loop)]
-    blocks = {}
-    add_constraints(tree.kinematics, blocks, fields, stabilization, 'kane')
+    blocks, fields = constrained(
+        tree.kinematics, rows_by_level(tree.kinematics, given, 'kane'),
+        stabilization)
     residuals = [[] for _ in blocks['A']]
     for level in 'velocity', 'holonomic':
         for found, row in zip(residuals, blocks[level]):
@@ -145,7 +146,7 @@ def rows_of(tree, arguments, stabilization=None):
 
 
 def other_row(name, row, b, residuals, gradient):
-    """A row that is no loop."""
+    """A row that is not of a loop."""
     speeds = tuple(k for k, x in enumerate(row) if x)
     coordinates = () if speeds else tuple(
         k for k, x in enumerate(gradient) if x)

@@ -347,7 +347,6 @@ def way_of(tables, row):
 
 @quick
 def pivots(tables, work):
-    """The diagonal of ``D``."""
     D = np.empty(tables[SPEEDS])
     for i in range(tables[COUNT]):
         body = tables[AT_BODIES] + BODIES*i
@@ -444,6 +443,15 @@ def begin(t, x, p, tables, numbers, work):
 
 
 @quick
+def fault_of(out):
+    """SINGULAR if an output is not finite, otherwise zero."""
+    total = 0.
+    for value in out:
+        total += value
+    return 0 if total - total == 0. else SINGULAR
+
+
+@quick
 def sweep(t, x, p, tables, numbers, out, Y, gaps, work):
     """Rates of coordinates and speeds, then multipliers; returns a fault."""
     n, o, m = tables[COUNT], tables[SPEEDS], tables[ROW_COUNT]
@@ -468,10 +476,7 @@ def sweep(t, x, p, tables, numbers, out, Y, gaps, work):
     for k in range(q):
         at = tables[AT_RATES] + 2*k
         out[k] = x[tables[at]] if tables[at] >= 0 else work[tables[at + 1]]
-    total = 0.
-    for value in out:
-        total += value
-    return 0 if total - total == 0. else SINGULAR
+    return fault_of(out)
 
 
 @quick
@@ -509,10 +514,7 @@ def correct(t, x, p, tables, numbers, out):
     add_gradients(tables, work, gaps[2], out[:q])
     out[:q] += moved(t, x, p, tables, numbers, change[0], work)
     out[q:q + o] = change[1]
-    total = 0.
-    for value in out:
-        total += value
-    return 0 if total - total == 0. else SINGULAR
+    return fault_of(out)
 
 
 @quick
@@ -592,21 +594,32 @@ def reactions(t, x, p, tables, numbers, lam, out, gaps):
     return 0
 
 
+# -- by address ------------------------------------------------------------
+
+NUMBER = types.CPointer(types.float64)
+ADDRESSED = types.int32(types.float64, NUMBER, NUMBER, NUMBER,
+                        types.CPointer(types.int64), NUMBER)
+
+
+@quick
+def arrays(x, p, tables, numbers):
+    """The arguments of the sweeps at addresses."""
+    tables = carray(tables, tables[LENGTH])
+    states = tables[STATES]
+    return (carray(x, states), carray(p, tables[CONSTANTS] - states), tables,
+            carray(numbers, tables[NUMBERS]))
+
+
 @lru_cache(maxsize=None)
 def solver():
     """:func:`sweep` for addresses, compiled."""
-    number = types.CPointer(types.float64)
-
-    @cfunc(types.int32(types.float64, number, number, number,
-                       types.CPointer(types.int64), number), cache=True)
+    @cfunc(ADDRESSED, cache=True)
     def code(t, x, p, out, tables, numbers):
-        header = carray(tables, HEADER)
-        states, m = header[STATES], header[ROW_COUNT]
-        return sweep(
-            t, carray(x, states), carray(p, header[CONSTANTS] - states),
-            carray(tables, header[LENGTH]), carray(numbers, header[NUMBERS]),
-            carray(out, states + m), np.empty(header[Y_SIZE]),
-            np.empty((4, m)), np.empty(header[SIZE]))
+        x, p, tables, numbers = arrays(x, p, tables, numbers)
+        m = tables[ROW_COUNT]
+        return sweep(t, x, p, tables, numbers, carray(out, len(x) + m),
+                     np.empty(tables[Y_SIZE]), np.empty((4, m)),
+                     np.empty(tables[SIZE]))
 
     return code
 
@@ -614,16 +627,10 @@ def solver():
 @lru_cache(maxsize=None)
 def corrector():
     """:func:`correct` for addresses, compiled."""
-    number = types.CPointer(types.float64)
-
-    @cfunc(types.int32(types.float64, number, number, number,
-                       types.CPointer(types.int64), number), cache=True)
+    @cfunc(ADDRESSED, cache=True)
     def code(t, x, p, out, tables, numbers):
-        header = carray(tables, HEADER)
-        states, m = header[STATES], header[ROW_COUNT]
-        return correct(
-            t, carray(x, states), carray(p, header[CONSTANTS] - states),
-            carray(tables, header[LENGTH]), carray(numbers, header[NUMBERS]),
-            carray(out, states + 3*m))
+        x, p, tables, numbers = arrays(x, p, tables, numbers)
+        return correct(t, x, p, tables, numbers,
+                       carray(out, len(x) + 3*tables[ROW_COUNT]))
 
     return code

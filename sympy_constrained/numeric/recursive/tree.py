@@ -34,13 +34,13 @@ from sympy.physics.vector import Point
 from ... import _compat
 from ...errors import located
 from ...graph import read
-from ...model.kinematics import IDENTITY, ZERO, carried
+from ...model.geometry import IDENTITY, ZERO, carried
 from ...model.kinetics import measure_dyadic
 from .local_kinematics import refused
 
 __all__ = ['Body', 'Tree']
 
-# Relative difference of velocities at random numbers that is no rounding.
+# Relative difference of velocities at random numbers that is not rounding.
 DIFFERENT = 1e-7
 # A component of a vector below this part of it is rounding.
 NOTHING = 1e-12

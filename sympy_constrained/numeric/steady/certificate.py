@@ -1,37 +1,6 @@
-r"""Prove that exactly one steady motion is near, and the signs of eigenvalues.
+"""Prove that exactly one steady motion is near, and the signs of eigenvalues.
 
-With the conditions :math:`f`, an approximate inverse :math:`C` of their
-derivatives at the point :math:`z_0` and a box :math:`Z` of radius :math:`r`
-around it, :math:`Z` contains exactly one zero if
-
-.. math:: |C f(z_0)| + \max_{z \in Z} |1 - C f'(z)|\,r < r
-
-in every component, for then :math:`z - C f(z)` contracts it into itself [1]_.
-The values come from the graph in intervals of mpmath; bounds of the rounding
-errors of matrix products are added.
-
-The same is done for every eigenvalue :math:`\mu \ne 0`, with the unknowns
-:math:`\mu, \delta x, \delta\lambda` of
-
-.. math::
-
-   \mu\,\delta x_1 = \delta f_1, \qquad
-   W \begin{bmatrix}\mu\,\delta x_2\\ \delta\lambda\end{bmatrix}
-   + \delta W \begin{bmatrix}0\\ \lambda\end{bmatrix} - \delta r = 0
-
-and one component of the eigenvector held. Derivatives there are those of the
-whole box. Solutions with :math:`\mu \ne 0` obey the constraints, because these
-equations contain their derivatives.
-
-References
-==========
-
-.. [1] R. Krawczyk, "Newton-Algorithmen zur Bestimmung von Nullstellen mit
-   Fehlerschranken," Computing 4 (1969) 187-201; A. Neumaier, "Interval Methods
-   for Systems of Equations," Cambridge (1990), section 5.1; S. M. Rump,
-   "Verification methods: rigorous results using floating-point arithmetic,"
-   Acta Numerica 19 (2010) 287-449.
-
+By Krawczyk's operator in intervals of mpmath (:doc:`/theory/numbers`).
 """
 from __future__ import annotations
 

@@ -1,24 +1,6 @@
-r"""What vanishes in a steady motion, with exact derivatives.
+"""What vanishes in a steady motion, with exact derivatives.
 
-Explanation
-===========
-
-In a steady motion all states are constant but the cyclic coordinates, which
-advance. A coordinate is cyclic here if it occurs in no equation, in no
-constraint, and in the rate of no other coordinate that is not cyclic. With the
-states :math:`x = (x_1, x_2)`, whose rates are explicit or solved for, and the
-multipliers :math:`\lambda`, a steady motion is a zero of
-
-.. math::
-
-   h(x), \quad \psi(x), \quad
-   f_i(x) \;\; (x_i \text{ not cyclic}), \quad
-   W(x)\begin{bmatrix}0\\ \lambda\end{bmatrix} - r(x).
-
-Nothing is solved for, so rows may be redundant and masses zero. The number of
-these equations and unknowns says little: steady motions come in families, as
-wheels can roll at any speed. The dimension of a family is that of the null
-space of the derivatives, without directions in which only multipliers change.
+The conditions are those of :doc:`/theory/numbers`. Nothing is solved for.
 """
 from __future__ import annotations
 
@@ -155,11 +137,8 @@ class Conditions:
     def nearest(self, point, columns):
         """The point of least squares, with the best multipliers each time.
 
-        The derivatives of these are left out as by Kaufman [1]_.
-
-        .. [1] L. Kaufman, "A variable projection method for solving separable
-           nonlinear least squares problems," BIT 15 (1975) 49-57.
-
+        The derivatives of these are left out as by L. Kaufman, BIT 15 (1975)
+        49-57.
         """
         states = columns[columns < self.count]
         lam = slice(self.count, self.size)

@@ -1,21 +1,7 @@
-r"""Follow a family of steady motions by pseudo-arclength.
+"""Follow a family of steady motions by pseudo-arclength.
 
-From a point :math:`z` with the unit tangent :math:`\tau` the next one
-satisfies the conditions and
-
-.. math:: \tau^T(z' - z) = \Delta s,
-
-so that folds are passed [1]_. If the numbers of eigenvalues with positive real
-parts differ at two neighbours, the motions between them where one is zero or
-imaginary are located.
-
-References
-==========
-
-.. [1] H. B. Keller, "Numerical solution of bifurcation and nonlinear
-   eigenvalue problems," Applications of Bifurcation Theory, Academic Press
-   (1977) 359-384.
-
+See :doc:`/theory/numbers`. Motions where an eigenvalue is zero or imaginary
+are located between neighbours.
 """
 from __future__ import annotations
 

@@ -117,10 +117,10 @@ class SteadyMotion:
         number of its zero singular values, and its right singular vectors.
         """
         compiled = self.compiled
-        found = linearize(compiled, self.x)
+        linear = linearize(compiled, self.x)
         cyclic = {compiled.states[k] for k in self.conditions.cyclic}
-        rest = [i for i, x in enumerate(found.states) if x not in cyclic]
-        A = found.A[np.ix_(rest, rest)]
+        rest = [i for i, x in enumerate(linear.states) if x not in cyclic]
+        A = linear.A[np.ix_(rest, rest)]
         _, sigma, vh = np.linalg.svd(A)
         return A, int(np.sum(sigma <= NULL*sigma.max(initial=0.))), vh
 
@@ -165,14 +165,9 @@ class SteadyMotion:
         """``'stable'``, ``'unstable'`` or ``'marginal'``.
 
         Stable: neighbours approach a member of the family (Lyapunov;
-        Lyapunov and Malkin for families [1]_). Marginal: eigenvalues on the
-        imaginary axis and none to the right, so that the linear motion decides
-        nothing about the nonlinear one.
-
-        .. [1] D. V. Zenkov, A. M. Bloch and J. E. Marsden, "The energy-
-           momentum method for the stability of nonholonomic systems,"
-           Dynamics and Stability of Systems 13 (1998) 123-165.
-
+        Lyapunov and Malkin for families, see Zenkov, Bloch and Marsden 1998).
+        Marginal: eigenvalues on the imaginary axis and none to the right, so
+        that the linear motion decides nothing about the nonlinear one.
         """
         growth = self.growth
         return ('unstable' if growth > 0 else 'stable' if growth < 0
@@ -208,7 +203,7 @@ def steady_motions(model, near, *, fixed=(), cyclic=None, fill=None,
     nothing depends: a wheel that rolls in a circle, a top that precesses, a
     bicycle in a turn. Such motions come in families. The one nearest to the
     guess is returned; hold some states to select another
-    (:mod:`~sympy_constrained.numeric.steady.conditions`).
+    (:doc:`/theory/numbers`).
 
     Examples
     ========

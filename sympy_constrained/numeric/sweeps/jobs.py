@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
@@ -49,17 +48,17 @@ class Job:
 
         The last one is that of a run which is interrupted.
         """
-        found, is_worth_it = {}, True
+        together, is_worth_it = {}, True
         for k, task in enumerate(tasks):
             if k % TOGETHER == 0 and is_worth_it:
                 some = tasks[k:k + TOGETHER]
                 try:
-                    found = self._together(some)
+                    together = self._together(some)
                 except KeyboardInterrupt:
                     yield task.index, INTERRUPTED
                     break
-                is_worth_it = 2*len(found) > len(some)
-            fields = self._outcome(task, found.pop(task.index, None))
+                is_worth_it = 2*len(together) > len(some)
+            fields = self._outcome(task, together.pop(task.index, None))
             yield task.index, fields
             if fields['reason'] == Reason.INTERRUPTED.name:
                 break
@@ -70,8 +69,14 @@ class Job:
             return {}
         starts = []
         for task in tasks:
-            with suppress(Exception):   # `simulate` will raise it
-                starts.append((task.index, *self._start_of(task)))
+            x = task.start
+            if self.start:
+                try:
+                    x = self.compiled.names.vector(
+                        self.start(self._equations(task)), 'start')
+                except Exception:       # the run will raise it
+                    continue
+            starts.append((task.index, x, self.compiled.parameters(task.p)))
         if not starts:
             return {}
         index, x, p = zip(*starts)
@@ -79,12 +84,6 @@ class Job:
                       **self.options)
         return {i: trajectory for i, trajectory in zip(
             index, batch.trajectories) if trajectory is not None}
-
-    def _start_of(self, task):
-        """State and constants at the start of a run."""
-        p = self.compiled.parameters(task.p)
-        x = self.start(self._equations(task)) if self.start else task.start
-        return self.compiled.names.vector(x, 'start'), p
 
     def _equations(self, task):
         return self.compiled if task.p is None else (
