@@ -13,7 +13,6 @@ from sympy_constrained import (
     CircularRim, EllipsoidSurface, PlaneSurface, PointContact, SphereSurface,
     TorusSurface, UdwadiaKalabaMethod)
 from sympy_constrained.contact.geometry import numbers
-from sympy_constrained.graph import Graph, GraphBuilder, jacobian, read
 from sympy_constrained.numeric import compile_equations
 
 t = dynamicsymbols._t
@@ -286,15 +285,6 @@ def angle_values(scene, values):
         rate = q.diff(t)
         result[rate] = number(rate - row, {**values, rate: 0})
     return result
-
-
-def jacobian_at(rows, unknowns, values):
-    """Derivatives of rows by unknowns, at numbers."""
-    builder = GraphBuilder(t)
-    inputs = [builder.input(x) for x in unknowns]
-    J = jacobian(builder, [read(builder, row) for row in rows], inputs)
-    graph = Graph.freeze(builder, {'J': (J, len(inputs))})
-    return np.array(graph.evaluate(values)['J'])
 
 
 def polar_guess(scene, values, normal):

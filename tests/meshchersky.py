@@ -214,12 +214,6 @@ class Meshchersky:
         """A random state on the constraints of order 0 and 1."""
         return self.reference.admissible(values, seed, guess)
 
-    def moving(self, values, seed):
-        """With ``u'`` that satisfies nothing."""
-        random = Random(f'moving {seed}')
-        return {**values, **{x: Rational(random.randint(-300, 300), 127)
-                             for x in self.speeds(1)}}
-
     # -- constraints of higher order -------------------------------------
 
     def higher(self, lam):

@@ -12,7 +12,7 @@ from sympy.physics.mechanics import (
 
 from contacts import (
     ANGLES, FORMULATIONS, GRAVITY, GUESS, STATES, Scene, accelerations,
-    angle_values, ball, disc, ellipsoid, jacobian_at, number, on_plane,
+    angle_values, ball, disc, ellipsoid, number, on_plane,
     polar_guess, solved, t, torus, vector)
 from sympy_constrained import (
     CircularRim, ConeSurface, ConstraintError, CylinderSurface,
@@ -50,72 +50,6 @@ def rolling_rates(values, *contacts):
 
 
 # -- structure -----------------------------------------------------------
-
-def sloping(scene, formulation, mode='rolling'):
-    """An ellipsoid in the rotating bowl, closed but not rolling."""
-    centre = scene.O.locatenew('S', 0.3*scene.P.x)
-    bowl = SphereSurface(scene.P, centre, 2, interior=True, pole=scene.P.y)
-    return scene.touch(bowl, scene.surface, formulation=formulation, mode=mode)
-
-
-def random_motion(scene, contact, rng, **options):
-    """A closed contact with random speeds, not on any velocity row."""
-    values = scene.start(guess=(1.5, 2, 1.5, 1.5), place=(0.1, 0.2, -2),
-                         **options)
-    values.update({u: rng.uniform(-1, 1) for u in scene.u})
-    return {**values, t: 0}
-
-
-def jacobian_rank(rows, unknowns, values):
-    return np.linalg.matrix_rank(jacobian_at(rows, unknowns, values), tol=1e-9)
-
-
-def test_ranks_of_the_rows(rng):
-    scene = ellipsoid(turning=0.7*t)
-    contact = sloping(scene, 'augmented', 'no_pivoting')
-    values = random_motion(scene, contact, rng)
-    closure = contact.holonomic_constraints
-    every = [*scene.q, *contact.coordinates]
-    assert jacobian_rank(closure, every, values) == 5
-    assert jacobian_rank(closure, contact.coordinates, values) == 4
-    speeds = [*scene.u, *contact.speeds]
-    rows = contact.velocity_constraints
-    assert jacobian_rank(rows[:7], speeds, values) == 7
-    assert jacobian_rank(rows, speeds, values) == 8
-    assert jacobian_rank([*rows[:7], contact.normal_velocity], speeds,
-                         values) == 7
-
-    scene, contact, values = on_plane(ellipsoid, mode='no_pivoting')
-    rows = contact.velocity_constraints
-    assert jacobian_rank(rows[:3], scene.u, values) == 3
-    assert jacobian_rank(rows, scene.u, values) == 4
-    assert jacobian_rank([*rows[:3], *contact.relative_velocity.to_matrix(
-        scene.N)], scene.u, values) == 3
-
-
-def test_rates_of_contact_satisfy_the_differentiated_closure(rng):
-    """Section 5 for a sliding contact with a turning parent."""
-    scene = ellipsoid(turning=0.7*t)
-    contact = sloping(scene, 'augmented', 'sliding')
-    values = random_motion(scene, contact, rng)
-    v3 = scene.u[2]                     # closes the normal velocity
-    base = number(contact.normal_velocity, {**values, v3: 0})
-    slope = number(contact.normal_velocity, {**values, v3: 1}) - base
-    values[v3] = -base/slope
-    rates = contact.contact_kinematics()
-    moving = {**values, **{u: number(rates[x.diff(t)], values)
-                           for x, u in zip(contact.coordinates,
-                                           contact.speeds)}}
-    assert len(contact.velocity_constraints) == 5
-    for row in contact.velocity_constraints:
-        assert abs(number(row, moving)) < 1e-15
-    # The rates of the rows are their derivatives.
-    kin = {x.diff(t): u for x, u in zip(contact.coordinates, contact.speeds)}
-    moving.update(angle_values(scene, moving))
-    for row, rate in zip(contact.holonomic_constraints,
-                         contact.velocity_constraints):
-        exact = row.diff(t).subs(kin)
-        assert abs(number(exact, moving) - number(rate, moving)) < 1e-14
 
 
 @pytest.mark.parametrize('make', [ellipsoid, torus, disc, ball])
@@ -395,9 +329,6 @@ def test_reactions_of_methods_without_them_are_refused():
             contact.normal_reaction(method)
     other = ball()
     other.touch(other.plane(), other.surface, mode='sliding')
-    with pytest.raises(ConstraintError, match='rows of c are not among'):
-        contact.normal_reaction(UdwadiaKalabaMethod(
-            scene.N, scene.q, scene.u, scene.kdes, bodies=[scene.body]))
     method = other.method()
     with pytest.raises(ConstraintError, match='cannot begin to slip'):
         other.contacts[0].slip_event(method, compile_equations(method), 0.5)
@@ -563,33 +494,6 @@ def test_ball_on_cone_and_torus(surface, height, parameters, normal):
             *(number(x, values) for x in contact.relative_curvature())],
             float))
     assert np.allclose(*found, rtol=0, atol=1e-9)
-
-
-def test_surface_of_revolution_and_general_surfaces():
-    """A sphere three times: by name, by its profile, by its position."""
-    found = []
-    for make in (lambda s: SphereSurface(s.P, s.O, 2, pole=s.N.y),
-                 lambda s: SurfaceOfRevolution(
-                     s.P, s.O, s.N.y, lambda v: (2*sin(v), 2*cos(v)),
-                     orientation=-1),
-                 lambda s: general_sphere(s.P, s.O)):
-        scene = ellipsoid()
-        contact = scene.touch(make(scene), scene.surface,
-                              formulation='augmented')
-        values = scene.start(place=(0.2, 0.1, 2.3), guess=(1.5, 2, 1.5, 1.5))
-        found.append([float(number(x, values)) for x in [
-            *contact.contact_kinematics().values()][:2]])
-        K = contact.parent_geometry.gaussian_curvature()
-        assert math.isclose(number(K, values), 0.25, rel_tol=1e-12)
-    for other in found[1:]:
-        assert np.allclose(found[0], other, rtol=0, atol=1e-9)
-
-
-def general_sphere(frame, point):
-    u, v = symbols('u v')
-    return ParametricSurface(
-        frame, point, 2*(sin(v)*cos(u)*frame.z + sin(v)*sin(u)*frame.x
-                         + cos(v)*frame.y), (u, v), orientation=-1)
 
 
 # -- unilateral contact --------------------------------------------------
@@ -851,23 +755,6 @@ def test_a_frame_that_is_not_turned_from_the_inertial_one_is_told():
     with pytest.raises(KinematicsError, match=(
             'Frame B of ball has no angular velocity in N. Orient it')):
         contact.relative_angular_velocity
-
-
-def test_located_from_its_contact_a_body_has_no_gap_row():
-    """Trap 2: ``System`` refuses a row that vanishes identically."""
-    N, B = ReferenceFrame('N'), ReferenceFrame('B')
-    x, y, a = dynamicsymbols('x y a')
-    O = Point('O')
-    O.set_vel(N, 0)
-    B.orient_axis(N, a, N.y)
-    C = O.locatenew('C', x*N.x + y*N.y + Symbol('R')*N.z)
-    contact = PointContact(
-        'c', RigidBody('table', O, N),
-        RigidBody('ball', C, B, 1, (inertia(B, 1, 1, 1), C)),
-        PlaneSurface(N, O, N.z), SphereSurface(B, C, Symbol('R')))
-    assert contact.holonomic_constraints == []
-    assert contact.velocity_constraints == [
-        x.diff(t) - Symbol('R')*a.diff(t), y.diff(t)]
 
 
 def test_wheel_located_from_its_contact(rng):

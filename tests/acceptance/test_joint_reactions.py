@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from newton_euler import (
     CLOSE, Laws, T, arm, check, g, k, l, m, pendulum, row_actions)
-from sympy import cos, lambdify, sin
+from sympy import cos, sin
 from sympy.physics.mechanics import (
     CylindricalJoint, Force, Particle, PinJoint, PlanarJoint, Point,
     PrismaticJoint, ReferenceFrame, RigidBody, SphericalJoint, System,
@@ -218,69 +218,3 @@ def test_every_joint(cls, free):
     value = numbers['joint']
     assert abs(value[list(vanishing)]).max() < CLOSE
     assert np.count_nonzero(abs(value) > 1e-3) == 6 - len(vanishing)
-
-
-def test_bicycle():
-    """Contact forces of the wheels, axles and steering.
-
-    The velocity of the rear wheel is put in by hand, which holds its contact
-    point: the moment there vanishes, as do those about the free axes.
-    """
-    given = model('bicycle')
-    N, bodies = given.arguments['frame'], given.arguments['bodies']
-    frame, fork, rear, front = bodies
-    contact = point_of(rear, 'rear_contact')
-    touching = point_of(front, 'front_contact')
-    steer = point_of(rear, 'steer')
-    upright = next(B for B in frame.frame._dcm_dict if B.name == 'R')
-    level = next(B for B in upright._dcm_dict if B.name == 'Y')
-    method = UdwadiaKalabaMethod(**{
-        **given.arguments, 'velocity_constraints': [
-            (touching, axis) for axis in level]})
-    equations, x = compiled(given, method)
-    reactions = method.joint_reactions([
-        ('road', None, rear, contact),
-        ('rear axle', rear, frame, rear.masscenter),
-        ('steering', frame, fork, steer),
-        ('front axle', fork, front, front.masscenter)])
-    numbers = reactions.function(equations)(0., x)
-
-    values = {**given.parameters, **dict(zip(equations.states, x)), **dict(
-        zip(method.q.diff(), equations.rhs(0., x))), **dict(
-        zip(method.u.diff(), equations.accelerations(0., x)))}
-
-    def numbered(vector):
-        matrix = vector.to_matrix(N)
-        return np.array(lambdify(list(values), matrix, cse=True)(
-            *values.values()), float).ravel()
-
-    balance = {body: 0*numbered(N.x) for body in bodies}
-    moments = {body: 0*numbered(N.x) for body in bodies}
-
-    def act(body, point, force, moment=(0, 0, 0)):
-        arm = numbered(point.pos_from(body.masscenter))
-        balance[body] += force
-        moments[body] += moment + np.cross(arm, force)
-
-    for name, inner, outer, point in (
-            ('road', None, rear, contact),
-            ('rear axle', rear, frame, rear.masscenter),
-            ('steering', frame, fork, steer),
-            ('front axle', fork, front, front.masscenter)):
-        force, moment = numbers[name][:3], numbers[name][3:]
-        act(outer, point, force, moment)
-        if inner:
-            act(inner, point, -force, -moment)
-    rows = [value for name, value in numbers.items() if 'row' in name]
-    act(front, touching, sum(rows)[:3])
-    for body, (_, weight) in zip(bodies, given.arguments['forcelist']):
-        act(body, body.masscenter, numbered(weight))
-    for body in bodies:
-        rate = body.masscenter.vel(N).dt(N)*body.mass
-        spin = body.central_inertia.dot(body.frame.ang_vel_in(N)).dt(N)
-        assert np.allclose(balance[body], numbered(rate), 0, 1e-9)
-        assert np.allclose(moments[body], numbered(spin), 0, 1e-9)
-    for name, axis in (('rear axle', frame.y), ('front axle', fork.y),
-                       ('steering', fork.x), ('road', N.x), ('road', N.y),
-                       ('road', N.z)):
-        assert abs(numbers[name][3:] @ numbered(axis)) < 1e-9

@@ -5,38 +5,25 @@ import numpy as np
 import pytest
 from sympy import symbols
 from sympy.physics.mechanics import (
-    PinJoint, Point, ReferenceFrame, RigidBody, System, dynamicsymbols,
-    inertia)
+    PinJoint, Point, ReferenceFrame, RigidBody, System)
 
+from joint_chains import pin_chain
 from mechanisms import bennett
 from sympy_constrained import (
     GibbsAppellMethod, LinearMappingMethod, Loop, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod, VoronetsMethod)
 from sympy_constrained.errors import ConstraintError
 
-m, g, l, d, *moments = symbols('m g l d I1 I2 I3')
+m, l, d = symbols('m l d')
 
 
 def chain(size, in_space=False):
     """Arguments of a chain of bars, and its two ends."""
-    q, u = dynamicsymbols(f'q1:{size + 1}'), dynamicsymbols(f'u1:{size + 1}')
     N, origin = ReferenceFrame('N'), Point('O')
-    origin.set_vel(N, 0)
-    frame, end, bodies, loads = N, origin, [], []
-    for k in range(size):
-        link = ReferenceFrame(f'A{k}')
-        link.orient_axis(frame, frame.y if in_space and k % 2 else frame.z,
-                         q[k])
-        center = end.locatenew(f'C{k}', l/2*link.x)
-        end = end.locatenew(f'P{k}', l*link.x)
-        bodies.append(RigidBody(
-            f'b{k}', center, link, m, (inertia(link, *moments), center)))
-        loads.append((center, -m*g*N.y))
-        frame = link
-    pin = origin.locatenew('pin', d*N.x + d*N.y)
-    return dict(
-        frame=N, q_ind=q, u_ind=u, bodies=bodies, forcelist=loads,
-        kd_eqs=[x.diff() - y for x, y in zip(q, u)]), end, pin
+    given, _ = pin_chain(size, absolute=not in_space, ground=(N, origin))
+    last = given['bodies'][-1]
+    end = last.masscenter.locatenew('end', l/2*last.frame.x)
+    return given, end, origin.locatenew('pin', d*N.x + d*N.y)
 
 
 def at_random(system, *names):

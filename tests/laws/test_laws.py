@@ -151,15 +151,3 @@ def test_mass_matrix_is_symmetric_and_never_negative(model):
             assert abs(lowest) < 1e-50
         else:
             assert lowest > 1e-5
-
-
-@models
-def test_mass_matrix_is_permuted_with_the_coordinates(model):
-    one = made(model)
-    places = [*range(1, len(one.q)), 0], [*range(1, len(one.u)), 0]
-    turned = one.form(UdwadiaKalabaMethod, places)
-    assert tuple(turned.q) == tuple(one.q[i] for i in places[0])
-    M = at(formed(BLOCK, model).method.system.M, state(model, 1))
-    other = at(turned.system.M, state(model, 1))
-    for i, j in enumerate(places[1]):
-        assert close(other[i, :].T, [M[j, k] for k in places[1]], scale=1)

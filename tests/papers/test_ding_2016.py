@@ -808,7 +808,6 @@ def test_vacco_equations(kind, r):
     printed = (euler(c.L_vacco, c.q) + A.T*mu.diff(t)
                + (A.T.diff(t) - c.rows.jacobian(c.q).T)*mu)
     assert same(c.vacco.eom, printed)
-    assert same(c.vacco.eom, printed)
     assert not any(along(c.vacco.eom, c.on_vacco))
     values = instant(c.on_vacco, 1)
     assert close(at(c.vacco.acceleration, values), accelerations(c, values))

@@ -14,8 +14,8 @@ a constraint was solved for, and what the class returns is compared with them
 at states on the constraint, with 50 digits.  Accelerations are arbitrary: the
 two sides of an equation of motion differ by what the class has as ``eom``.
 
-Where the paper errs, or our copy has lost a dot, a test shows that the printed
-formula fails and that the corrected one holds.
+Where the paper errs, the corrected formula is tested; of an erratum that
+changes the equations a test shows that the printed one fails.
 """
 import functools
 from random import Random
@@ -366,18 +366,11 @@ def test_base_vectors(c):
 @cites(4)
 @each_case
 def test_basic_equations(c, mass):
-    """(4): for any mass.  The reactive force is m'u, and the acceleration has
-    two dots; both are lost in our copy."""
+    """(4): for any mass.  The reactive force is m'u."""
     d, found, states = letters(c, mass), method(c, mass), everywhere(c, mass)
     assert same(-found.eom, d.basic, states)
     E = sum((r.jacobian(d.q).T*f for r, f in zip(d.r, d.force)), zeros(d.n, 1))
     assert same(found.ingredients.unrestricted_residual, E, states)
-    R = [m*e for m, e in zip(d.m, d.exhaust)]
-    for force in (
-            [F + R - m*a for F, R, m, a in zip(d.F, R, d.m, d.ddr)],
-            [F + R - m*v for F, R, m, v in zip(d.F, d.R, d.m, d.dr)]):
-        printed = dotted([1, 1], [tilde(d, e) for e in force], d.base)
-        assert differ(-found.eom, printed, states)
 
 
 @cites(4)
@@ -415,13 +408,13 @@ def test_kinetic_energy(c, mass):
     work = sum(m*v.dot(a) for m, v, a in zip(d.m, d.dr, d.ddr))
     assert same([d.dT], [work + sum(
         dm*v.dot(v) for dm, v in zip(d.dm, d.dr))/2], states)
-    assert differ([d.dT], [work + d.T], states)
 
 
-@cites(6)
+@cites(6, 7, 11)
 @each_case
 def test_energy_on_the_constraints(c, mass):
-    """(6): it has all coordinates, also those of eliminated velocities."""
+    """(6): it has all coordinates, also those of eliminated velocities.
+    (7): elimination and rate can be exchanged.  (11): its gradient."""
     d, found, states = letters(c, mass), method(c, mass), everywhere(c, mass)
     assert not d.tT.has(*d.bound[1])
     assert same([found.ingredients.kinetic_energy], [d.tT], states)
@@ -432,16 +425,9 @@ def test_energy_on_the_constraints(c, mass):
     assert same(found.hypersurface_basis.T*T_u, gradient(d.tT, d.free[1]),
                 states)
     assert same(found.ingredients.momenta, gradient(d.T, d.v), states)
-
-
-@cites(7)
-@each_case
-def test_rate_of_energy_on_the_constraints(c, mass):
-    """(7): elimination and rate can be exchanged."""
-    d, states = letters(c, mass), everywhere(c, mass)
-    assert not d.tdT.has(*d.bound[1], *d.bound[2])
-    assert d.tdT.has(*d.free[2])
     assert same([d.tdT], [rate(d, d.tT)], states)
+    assert same(d.T_q, tilde(d, gradient(d.T, d.free[0]))
+                + d.phi.jacobian(d.free[0]).T*d.p_bound, states)
 
 
 # MacMillan and Nielsen: (8) to (13)
@@ -463,17 +449,6 @@ def extra_of_macmillan(d):
     return found
 
 
-@cites(8)
-@each_size
-def test_terms_of_macmillan(c):
-    """The equation without number before (8), with m r'' in its first
-    sum."""
-    d, states = letters(c), everywhere(c)
-    left, turning = macmillan(d)
-    assert same(left, dotted(d.tm, d.ta, d.base) + turning + d.P, states)
-    assert differ(left, dotted(d.tm, d.tv, d.base) + turning + d.P, states)
-
-
 @cites(8, 9)
 @each_size
 def test_macmillan(c):
@@ -483,27 +458,13 @@ def test_macmillan(c):
     right = d.QF + d.QR + turning + d.P
     assert same(left - right, -d.basic, states)
     assert same(found.classical_equations('macmillan'), left - right, states)
-    printed = dotted(d.tm, d.tv, d.base)
-    assert differ(left - right + d.P - printed, -d.basic, states)
-    lost = dotted(d.tm, d.tv, [     # base vectors without their dots
-        rate(d, tilde(d, r).jacobian(d.free[1]))
-        - tilde(d, r).jacobian(d.free[0]) for r in d.r])
-    assert differ(left - right + turning - lost, -d.basic, states)
 
 
 @cites(8)
 @each_size
 def test_terms_of_macmillan_that_cancel(c):
     """(8), erratum A6: for m(t) two terms are one, and the equation is that
-    of Volterra.  For m(q, q', t) they differ by terms of the mass."""
-    for mass in 'time', 'state':
-        d, states = letters(c, mass), everywhere(c, mass)
-        term = dotted(d.tm, d.tv, jacobians(d.tv, d.free[0]))
-        slope = sum((gradient(m, d.free[0])*v.dot(v)/2
-                     for m, v in zip(d.tm, d.tv)), zeros(2, 1))
-        assert same(d.T_q, term + slope, states)
-        agree = same if mass == 'time' else differ
-        assert agree(d.T_q, term, states)
+    of Volterra."""
     d, found, states = letters(c), method(c), everywhere(c)
     left = rate(d, gradient(d.tT, d.free[1])) - dotted(
         d.tm, d.tv, [rate(d, b) for b in d.base]) - d.P
@@ -520,9 +481,6 @@ def test_generalized_forces(c, mass):
     d, found, states = letters(c, mass), method(c, mass), everywhere(c, mass)
     inertia = dotted(d.tm, d.ta, d.base)
     assert same(-found.eom, d.QF + d.QR - inertia, states)
-    printed = dotted([1, 1], [
-        tilde(d, m*e) for m, e in zip(d.m, d.exhaust)], d.base)
-    assert differ(-found.eom, d.QF + printed - inertia, states)
 
 
 @cites(9)
@@ -576,9 +534,6 @@ def test_nielsen(c):
     right = d.QF + d.QR + turning + d.P
     assert same(left - right, -d.basic, states)
     assert same(found.classical_equations('nielsen-10'), left - right, states)
-    lost = dotted(d.tm, d.tv, [
-        b - 2*v.jacobian(d.free[0]) for b, v in zip(d.base, d.tv)])
-    assert differ(left - right + turning - lost, -d.basic, states)
 
 
 @cites(8, 10, 13)
@@ -597,42 +552,6 @@ def test_masses_that_depend_on_the_state():
         assert same(found.classical_equations(form), -d.basic, states)
 
 
-@cites(11)
-@each_case
-def test_gradient_of_eliminated_energy(c, mass):
-    """(11), as printed, with tildes."""
-    d, states = letters(c, mass), everywhere(c, mass)
-    assert same(d.T_q, tilde(d, gradient(d.T, d.free[0]))
-                + d.phi.jacobian(d.free[0]).T*d.p_bound, states)
-    assert differ(d.T_q, tilde(d, gradient(d.T, d.free[0])), states)
-
-
-@cites(12)
-@each_size
-def test_identities_before_elimination(c):
-    """After (12): dr''/dq'_s = 2 dr'/dq_s, and the sums that follow, for m(t).
-    After elimination it is false, as are the identities without dots."""
-    d, states = letters(c), everywhere(c)
-    for r, v, a in zip(d.r, d.dr, d.ddr):
-        assert same(flat(a.jacobian(d.v)), 2*flat(v.jacobian(d.q)), states)
-        assert differ(flat(v.jacobian(d.v)), 2*flat(r.jacobian(d.q)), states)
-        assert same(flat(a.jacobian(d.a)), flat(r.jacobian(d.q)), states)
-    for v, a in zip(d.tv, d.ta):
-        assert differ(flat(a.jacobian(d.free[1])),
-                      2*flat(v.jacobian(d.free[0])), states)
-    assert same(dotted(d.m, d.dr, jacobians(d.ddr, d.v)),
-                2*gradient(d.T, d.q), states)
-    assert same(gradient(d.dT, d.a), gradient(d.T, d.v), states)
-    assert same(gradient(d.dT, d.v), sum(   # from (5)
-        (m*a.jacobian(d.v).T*v + m*v.jacobian(d.v).T*a
-         + dm*v.jacobian(d.v).T*v for m, dm, v, a in zip(
-             d.m, d.dm, d.dr, d.ddr)), zeros(d.n, 1)), states)
-
-
-def flat(matrix):
-    return matrix.reshape(len(matrix), 1)
-
-
 @cites(12)
 @each_case
 def test_derivative_of_the_rate_of_energy(c, mass):
@@ -648,8 +567,6 @@ def test_derivative_of_the_rate_of_energy(c, mass):
     assert same(left - right - P, found.eom, states)
     agree = same if mass == 'time' else differ
     assert agree(left - right - d.P, found.eom, states)
-    lost = right + (d.slope - d.bend).T*d.p_bound
-    assert differ(left - lost - P, found.eom, states)
 
 
 def other_nielsen(d):
@@ -669,10 +586,6 @@ def test_other_form_of_nielsen(c):
     right += d.QF + d.QR + d.P
     assert same(left - right, -d.basic, states)
     assert same(found.classical_equations('nielsen'), left - right, states)
-    lost = left + 2*d.T_q - 2*gradient(d.tT, d.free[1])
-    assert differ(lost - right, -d.basic, states)
-    lost = right + (d.slope - d.bend).T*d.p_bound
-    assert differ(left - lost, -d.basic, states)
 
 
 # Appell, and the equations of the text after (14)
@@ -695,8 +608,6 @@ def test_appell(c, mass):
         found.ingredients.gibbs_function,
         [x.diff(t) for x in u_class[:d.n]]), left,
         states)
-    lost = gradient(d.tT, d.free[1])
-    assert differ(lost - d.QF - d.QR, -d.basic, states)
 
 
 @cites(4)
@@ -793,8 +704,7 @@ def test_base_vectors_of_any_order(c, order):
 @each_case
 @each_order
 def test_basic_equations_of_any_order(c, order, mass):
-    """(18), (19): printed without the orders of base vectors, and with a
-    velocity for the acceleration."""
+    """(18), (19), with accelerations."""
     key = c, mass, order
     p, found, states = model(*key), method(*key), everywhere(*key)
     base, one = base_vectors(*key), [1, 1]
@@ -802,10 +712,6 @@ def test_basic_equations_of_any_order(c, order, mass):
               for forces in (p.F, p.R))
     inertia = dotted(p.m, p.ddr, base)
     assert same(-found.eom, QF + QR - inertia, states)
-    assert differ(-found.eom, QF + QR - dotted(p.m, p.dr, base), states)
-    if order:
-        lost = jacobians([tilde(p, e) for e in p.r], p.q[:2])
-        assert differ(-found.eom, dotted(one, p.force, lost), states)
 
 
 @cites(18)
@@ -930,8 +836,6 @@ def test_holonomic_constraints(c, mass):
     free = dotted([1, 1], force, jacobians(r, p.q[:2]))
     assert not free.has(*p.q[2:], *p.v[2:], *p.a[2:])
     assert same(-found.eom, free, states)
-    assert differ(-found.eom, dotted(    # as printed, without elimination
-        [1, 1], p.force, jacobians(p.r, p.q[:2])), states)
     assert same(found.holonomic_constraints, p.rows,
                 [moved(p, x, q=[1, 2, 3, 4]) for x in states])
     for x in states:
@@ -985,9 +889,6 @@ def test_quasi_velocities(c, mass):
     assert same(-found.eom, printed, states)
     assert same(-found.eom, chi.jacobian(pi).T*d.basic, states)
     assert differ(-found.eom, d.basic, states)
-    lost = dotted([1, 1], [
-        F + R - m*v for F, R, m, v in zip(d.F, d.R, d.m, d.dr)], base)
-    assert differ(-found.eom, lost, states)
     for form in ('kane', 'appell', 'maggi', 'boltzmann-hamel', 'volterra'):
         assert same(found.classical_equations(form), -printed, states)
 
@@ -1028,42 +929,27 @@ def change_of(letters, seed=1):
     return {x: fraction(random) for x in letters}
 
 
-@cites(22)
+@cites(22, 23, 24)
 @each_size
 def test_variations_of_velocities(c):
     """(22): all coordinates are fixed, the free velocities are not; of all
-    velocities A du = 0."""
+    velocities A du = 0.  (23), (24): those of the particles are along the
+    base vectors."""
     d, found, states = letters(c), method(c), everywhere(c)
     change = change_of(d.free[1])
     dv = tilde(d, d.v)
     dv = varied(d, dv, change)
     assert list(dv[:2]) == list(change.values())
-    assert same(dv, found.hypersurface_basis*Matrix([*change.values()]),
-                states)
+    w = Matrix([*change.values()])
+    assert same(dv, found.hypersurface_basis*w, states)
+    for r, v, base in zip(d.r, d.tv, d.base):
+        assert varied(d, r, change).is_zero_matrix
+        assert same(varied(d, v, change), base*w, states)
     for x in states:
         assert norm(at(found.constraints_jacobian*dv, x)) < 1e-50
         assert norm(at(varied(d, d.rows, dict(zip(d.v, dv))), x)) < 1e-50
         change = dict(zip(d.q, dv))     # for coordinates it is no variation
         assert norm(at(varied(d, d.rows, change), x)) > 1e-3
-
-
-@cites(23, 24)
-@each_size
-def test_variations_of_particles(c):
-    """(23), (24): none of the positions, and of the velocities those along
-    the base vectors; changes of coordinates would add a second sum."""
-    d, states = letters(c), everywhere(c)
-    change = change_of(d.free[1])
-    others = change_of(d.q)
-    w = Matrix([*change.values()])
-    for r, v, base in zip(d.r, d.tv, d.base):
-        assert varied(d, r, change).is_zero_matrix
-        assert same(varied(d, v, change), base*w, states)
-        assert same(varied(d, r, others), r.jacobian(d.q)*Matrix(
-            [*others.values()]), states)
-        both = base*w + v.jacobian(d.q)*Matrix([*others.values()])
-        assert same(varied(d, v, {**change, **others}), both, states)
-        assert differ(both, base*w, states)
 
 
 @cites(25)
@@ -1120,7 +1006,7 @@ def test_orthogonal_reactions_are_the_definition_of_appell_and_chetaev(
     d, found, states = letters(c, mass), method(c, mass), everywhere(c, mass)
     virtual = eye(2).col_join(d.slope)      # of q, by the definition
     for r, base in zip(d.r, d.base):
-        assert same(flat(base), flat(r.jacobian(d.q)*virtual), states)
+        assert same(base, r.jacobian(d.q)*virtual, states)
     # with another rule for reactions the same constraints are kept too
     other = formed(c, mass, reaction_matrix=another(d))
     for x in states:

@@ -323,14 +323,6 @@ def test_partial_derivatives_in_the_connection_are_derivations(
     assert p.c.is_holonomic is True
 
 
-@cites(8, 9)
-@each_model
-def test_metric_drops_out_of_the_connection(kind, particles):
-    """g^sr g_ij b^i_r = a^s_j, for a square mapping."""
-    p = letters(kind, particles, 1)
-    assert close(p.lift, p.a)
-
-
 @cites(13)
 @each_model
 def test_inverse_of_the_metric(kind, particles):

@@ -427,13 +427,6 @@ def test_theorem_2_asks_for_the_range_of_B():
     assert p.hamel.embedding.required_force() is None
 
 
-def test_lemma_1_needs_a_definite_mass_matrix():
-    p = letters(2, 1)
-    assert close(pinv(p.AMA), p.AMA**-1)
-    M, A = mp.diag([1, -1]), mp.matrix([[1, 1]])
-    assert (rank(A), rank(M), rank(A*M**-1*A.T)) == (1, 2, 0)
-
-
 # (49)-(90): the examples
 
 x, y, z = dynamicsymbols('x y z')

@@ -5,7 +5,6 @@ their accelerations when ``KanesMethod`` or ``LagrangesMethod`` is replaced by
 Compared at random states on the constraint set, to 1e-10.
 """
 import functools
-import inspect
 import warnings
 
 import numpy as np
@@ -13,8 +12,8 @@ import pytest
 from sympy import Matrix, Max, atan2, sqrt, symbols
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
-    Force, JointsMethod, KanesMethod, LagrangesMethod, Particle, PinJoint,
-    Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+    Force, KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame,
+    dynamicsymbols)
 from sympy.physics.mechanics.models import (
     multi_mass_spring_damper, n_link_pendulum_on_cart)
 
@@ -102,76 +101,6 @@ def test_the_vocabulary_stays(name):
         assert getattr(method, name).shape == getattr(upstream, name).shape
 
 
-@pytest.mark.parametrize('name', ['nonminimal_pendulum', 'two_wheeled_cart',
-                                  'cartesian_pendulum', 'disc_on_incline'])
-def test_calls_by_position_and_by_keyword_are_one(name):
-    m = model(name)
-    upstream = UPSTREAM[m.shape]
-    parameters = list(inspect.signature(upstream).parameters.values())
-    positional = []
-    for parameter in parameters:
-        default = parameter.default
-        positional.append(m.arguments.get(
-            parameter.name,
-            None if default is inspect.Parameter.empty else default))
-    by_position = UdwadiaKalabaMethod(*positional)
-    by_keyword = UdwadiaKalabaMethod(**m.arguments)
-    assert by_position.mass_matrix == by_keyword.mass_matrix
-    assert by_position.forcing == by_keyword.forcing
-    reference = upstream(*positional)
-    reference._form_eoms()
-    agree(by_position, reference, [ready.admissible(m, 7)])
-
-
-@pytest.mark.parametrize('name', ['nonminimal_pendulum', 'two_wheeled_cart',
-                                  'rolling_disc_minimal',
-                                  'damped_double_pendulum'])
-def test_kanes_calling_sequence(name):
-    """Bodies and loads come with ``kanes_equations``, as in the tutorials."""
-    m = model(name)
-    early = {key: value for key, value in m.arguments.items()
-             if key not in ('bodies', 'forcelist')}
-    bodies, loads = m.arguments['bodies'], m.arguments['forcelist']
-    method, upstream = UdwadiaKalabaMethod(**early), KanesMethod(**early)
-    fr, frstar = method.kanes_equations(bodies, loads)
-    upstream.kanes_equations(bodies, loads)
-    assert fr.shape == frstar.shape
-    assert list(method.bodies) == list(bodies)
-    assert list(method.loads) == list(loads)
-    agree(method, upstream, [ready.admissible(m, 8)])
-
-
-@pytest.mark.parametrize('name', ['cartesian_pendulum', 'disc_on_incline',
-                                  'double_pendulum_lagrange'])
-def test_lagranges_calling_sequence(name):
-    m = model(name)
-    method = UdwadiaKalabaMethod(**m.arguments)
-    equations = method.form_lagranges_equations()
-    upstream = LagrangesMethod(**m.arguments)
-    wanted = upstream.form_lagranges_equations()
-    assert equations.shape == wanted.shape
-    agree(method, upstream, [ready.admissible(m, 9)])
-
-
-@pytest.mark.parametrize('name', [
-    n for n in SWAPPED if n not in SLOW and n in ready.SYSTEMS])
-def test_a_system_forms_our_equations(name):
-    m = MODELS[name]()
-    if m.shape == 'kane':
-        m.system.validate_system(UdwadiaKalabaMethod)
-        m.system.form_eoms(eom_method=UdwadiaKalabaMethod)
-        method = m.system.eom_method
-        assert m.system.mass_matrix == method.mass_matrix
-        assert m.system.forcing_full == method.forcing_full
-    else:
-        # System hands our class Kane's arguments, without any potential.
-        m.system.validate_system(LagrangesMethod)
-        m.system.form_eoms(eom_method=UdwadiaKalabaMethod,
-                           potential_energy='include')
-        method = m.system.eom_method
-    agree(method, m.form(UPSTREAM[m.shape]), [ready.admissible(m, 10)])
-
-
 @pytest.mark.parametrize('name', [
     n if n in SMALL else pytest.param(n, marks=pytest.mark.slow)
     for n in SWAPPED])
@@ -201,29 +130,6 @@ def numbers(method, seed):
 def test_the_models_that_sympy_ships(build):
     upstream = build()
     method = UdwadiaKalabaMethod.from_method(upstream)
-    agree(method, upstream, [numbers(upstream, seed) for seed in (1, 2)])
-
-
-def test_joints_method_takes_our_class():
-    """SymPy's ``test_chaos_pendulum``, through ``JointsMethod``."""
-    mA, mB, lA, lB, IA, Ix, Iy, Iz, g = symbols(
-        'mA mB lA lB IAxx IBxx IByy IBzz g')
-    theta, phi, omega, alpha = dynamicsymbols('theta phi omega alpha')
-    ground = RigidBody('C')
-    rod, plate = RigidBody('rod', mass=mA), RigidBody('plate', mass=mB)
-    rod.central_inertia = inertia(rod.frame, IA, IA, 0)
-    plate.central_inertia = inertia(plate.frame, Ix, Iy, Iz)
-    joints = [PinJoint('J1', ground, rod, coordinates=theta, speeds=omega,
-                       child_point=-lA*rod.z, joint_axis=ground.y),
-              PinJoint('J2', rod, plate, coordinates=phi, speeds=alpha,
-                       parent_point=(lB - lA)*rod.z, joint_axis=rod.z)]
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')         # JointsMethod is deprecated
-        ours, theirs = (JointsMethod(ground, *joints) for _ in range(2))
-        ours.form_eoms(UdwadiaKalabaMethod)
-        theirs.form_eoms(KanesMethod)
-    method, upstream = ours.method, theirs.method
-    assert isinstance(method, UdwadiaKalabaMethod)
     agree(method, upstream, [numbers(upstream, seed) for seed in (1, 2)])
 
 
@@ -294,12 +200,3 @@ def test_a_row_that_kanes_method_does_not_keep_is_reported(cls):
                            (kept, {U: -g/2, V: 0, W: -g/2})):
         udwadia = UdwadiaKalabaMethod.from_method(method)
         assert dict(zip(udwadia.u, udwadia.acceleration)) == wanted
-
-
-def test_at_least_ten_models_of_sympy_are_swapped():
-    from_sympy = [name for name in SWAPPED
-                  if MODELS[name]().reference.startswith(('SymPy', 'J. P. M',
-                                                          'T. R. K'))]
-    assert len(from_sympy) >= 10
-    assert {'four_bar', 'rolling_disc', 'bicycle', 'multidof_holonomic',
-            'n_link_pendulum_on_cart'} <= set(from_sympy)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ready
+from kkt import equal
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod, VoronetsMethod)
@@ -187,3 +188,27 @@ def test_constraint_forces_and_multipliers(name, method):
     assert lam.shape == (len(A), 1)
     close(A.T@lam, force, 10 + np.abs(Q).max())
     assert found.eom.shape[0] <= len(found.u)
+
+
+@pytest.mark.parametrize('method', METHODS)
+@pytest.mark.parametrize('name', [
+    'slider_crank', 'rolling_disc', 'cart_pendulum'])
+def test_a_system_forms_these_equations(name, method):
+    given = model(name)
+    system, kane = given.system, given.shape == 'kane'
+    # System hands our class Kane's arguments, without any potential.
+    options = {} if kane else {'potential_energy': 'include'}
+    if kane:
+        system.validate_system(method)
+    equations = system.form_eoms(eom_method=method, **options)
+    found = system.eom_method
+    assert type(found) is method and equations == found._form_eoms()
+    again = method.from_method(system, **options)
+    direct = given.form(method) if kane else found
+    for member in ('mass_matrix', 'forcing', 'mass_matrix_full',
+                   'forcing_full'):
+        wanted = getattr(found, member)
+        assert getattr(system, member) == wanted
+        assert equal(getattr(direct, member), wanted, (1,))
+    assert equal(again.mass_matrix, found.mass_matrix, (1,))
+    assert equal(again.forcing, found.forcing, (1,))

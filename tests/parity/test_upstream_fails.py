@@ -10,11 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from mpmath import mp
-from sympy import Matrix, Rational, cos, nan, nsimplify, pi, sin, zoo
+from sympy import Matrix, Rational, nan, nsimplify, pi, zoo
 from sympy.core.function import AppliedUndef, Derivative
 from sympy.matrices.exceptions import NonInvertibleMatrixError
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
-from sympy.solvers.solveset import NonlinearError
 
 import ready
 from kkt import at, number, t
@@ -72,25 +71,6 @@ def test_knife_edge_upstream_divides_by_the_cosine_of_the_heading():
     W, r = (exactly(z, exact) for z in (method.equations_of_motion.W,
                                         method.equations_of_motion.r))
     assert W.LUsolve(r)[:3] == [Rational(-8, 5), 0, 0]
-
-
-def test_knife_edge_along_the_slope_upstream_gives_nan_in_floats():
-    """The mirror image, where floats meet the zero exactly: the blade points
-    along ``x`` and ``vx`` is taken as the dependent speed."""
-    m = model('knife_edge')
-    x, y, theta = m.coordinates
-    vx, omega, vy = m.speeds
-    m = replace(m, arguments={
-        **m.arguments, 'q_ind': [x, y, theta], 'u_ind': [vy, omega],
-        'u_dependent': [vx], 'velocity_constraints': [
-            vx*cos(theta + pi/2) + vy*sin(theta + pi/2)]})
-    m = replace(m, start={**m.start, theta: 0.0, vx: 1.5, vy: 0.0},
-                arguments={**m.arguments, 'velocity_constraints': [
-                    -vx*sin(theta) + vy*cos(theta)]})
-    values = {**ready.constants(m), **m.start}
-    found = ready.upstream(m.form(KanesMethod), values)
-    assert not np.isfinite(list(found.values())).all()
-    right(m, at_start=True)
 
 
 # Redundant rows
@@ -182,38 +162,6 @@ def test_quaternion_top_upstream_is_silently_wrong():
 
 
 # Nonlinear and acceleration-level rows
-
-def test_constant_speed_upstream_raises_or_is_wrong():
-    m = model('constant_speed_particle')
-    try:
-        upstream = m.form(KanesMethod)
-    except NonlinearError:
-        pass
-    else:               # 1.13 forms equations that cannot be evaluated
-        matrices = upstream.mass_matrix.row_join(upstream.forcing)
-        assert matrices.atoms(Derivative) & {u.diff(t) for u in m.speeds}
-
-
-def test_appell_hamel_upstream_depends_on_the_version():
-    m = model('appell_hamel')
-    try:
-        upstream = m.form(LagrangesMethod)
-    except NonlinearError:
-        pass
-    else:
-        values = ready.admissible(m, 1)
-        assert ready.disagreement(
-            ready.upstream(upstream, values),
-            ready.independent(m, values)) < TOLERANCE
-
-
-@pytest.mark.parametrize('name, word', [
-    ('acceleration_level', 'acceleration_constraints'),
-    ('bead_on_circle', 'nonideal_forces')])
-def test_words_that_upstream_does_not_know(name, word):
-    m = model(name)
-    with pytest.raises(TypeError, match=word):
-        m.form(LagrangesMethod)
 
 
 @pytest.mark.slow

@@ -19,7 +19,6 @@ from kkt import Reference, anywhere, at, close, equal, number, t
 from sympy_constrained import RouthMethod, UdwadiaKalabaMethod, VaccoMethod
 from sympy_constrained.errors import UnsupportedFeatureError
 from sympy_constrained.methods import hamiltonian_equations
-from sympy_constrained.models import model
 
 METHODS = {'routh': RouthMethod, 'vacco': VaccoMethod}
 EXACT = mp.mpf(10)**-45
@@ -211,28 +210,6 @@ def test_from_method_with_our_own_arguments(key):
     assert change.expand() == Matrix([c*x, 0, 0, m])
 
 
-# System
-
-@both
-@pytest.mark.parametrize('name', ['slider_crank', 'rolling_disc'])
-def test_a_system_forms_our_equations(key, name):
-    ready_model = model(name)
-    system = ready_model.system
-    system.validate_system(METHODS[key])
-    equations = system.form_eoms(eom_method=METHODS[key])
-    method = system.eom_method
-    assert type(method) is METHODS[key]
-    assert equations == -method.eom
-    for member in ('mass_matrix', 'forcing', 'mass_matrix_full',
-                   'forcing_full'):
-        assert getattr(system, member) == getattr(method, member)
-    direct = ready_model.form(METHODS[key])
-    for member in ('mass_matrix_full', 'forcing_full'):
-        assert equal(getattr(direct, member), getattr(method, member), (1,))
-    if name == 'slider_crank':
-        assert system.rhs() == method.rhs()
-
-
 # Multipliers at a point
 
 @shapes
@@ -255,32 +232,6 @@ def test_solve_multipliers(shape):
         assert close(at(found, other), wanted, EXACT)
         with pytest.raises(ValueError, match='`sol_type`'):
             method.solve_multipliers(states, sol_type='list')
-
-
-# Linearization
-
-
-def test_linearization_of_lagranges_method():
-    """A pendulum hanging at rest, with the partition of SymPy's test."""
-    L = m*(V[0]**2 + V[1]**2)/2 - m*g*y
-    rod = x**2 + y**2 - l**2
-    theirs = LagrangesMethod(L, [x, y], hol_coneqs=[rod])
-    theirs.form_lagranges_equations()
-    ours = RouthMethod(L, [x, y], hol_coneqs=[rod])
-    parts_ = dict(q_ind=[x], qd_ind=[V[0]], q_dep=[y], qd_dep=[V[1]])
-    rest = {x: 0, y: -l, V[0]: 0, V[1]: 0, V[0].diff(t): 0, V[1].diff(t): 0}
-    lam = m*g/(2*l)
-    found = ours.linearize(**parts_, A_and_B=True, simplify=True,
-                           op_point={**rest, ours.lam_vec[0]: lam})
-    wanted = theirs.linearize(**parts_, A_and_B=True, simplify=True,
-                              op_point={**rest, theirs.lam_vec[0]: lam})
-    assert found[0] == wanted[0] == Matrix([[0, 1], [-g/l, 0]])
-    made = ours.to_linearizer(**parts_)
-    assert made.linearize(A_and_B=True, simplify=True, op_point={
-        **rest, ours.lam_vec[0]: lam})[0] == found[0]
-    assert at(ours.multipliers, {
-        **anywhere([ours.multipliers, Matrix([l])], 1), x: 0, V[0]: 0,
-        V[1]: 0, y: -2, l: 2, m: 3, g: 5})[0] == Rational(-15, 4)
 
 
 # Redundant rows

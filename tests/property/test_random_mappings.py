@@ -142,10 +142,6 @@ class System:
         v = mp.lu_solve(a, mp.matrix(u) - a0)
         return {**values, **dict(zip(self.v, v))}
 
-    @cache
-    def truth(self, i):
-        return self.reference.solve(self.state(i))
-
 
 def equal(found, wanted, rtol=mp.mpf(10)**-45):
     found, wanted = mp.matrix(found), mp.matrix(wanted)
@@ -411,47 +407,6 @@ def test_curvature(seed):
     assert same(arrays(seed, 'coordinate_curvature'), {
         (s, r, m, n): x - mp.fsum(T[k, m, n]*gamma[s, r, k] for k in size)
         for (s, r, m, n), x in here.curvature.items()})
-
-
-@each_space
-def test_boltzmann_hamel_equations(seed):
-    """Invariant 5: their residual is lam in the constraint rows."""
-    model, here = space_system(seed), space(seed)
-    values, exact = here.values, model.truth(0)
-    n, p = model.n, model.p
-    names = [t, *model.q]
-    speeds = [values[x] for x in model.u] + [mp.mpf(0)]*model.K
-
-    def velocities(place, u):
-        return mp.lu_solve(at(model.a, place), mp.matrix(u) - at(
-            model.a0, place))
-
-    def energy(place):                  # T*(x, u, t) at fixed u
-        v = velocities(place, speeds)
-        return {0: (v.T*at(model.M, place)*v)[0]/2 + (at(model.N, place)*v)[0]}
-
-    def momenta(place):                 # dT*/du, with x' in `place`
-        v = mp.matrix([place[x] for x in model.v])
-        covector = at(model.M, place)*v + at(model.N, place).T
-        found = (at(model.a, place)**-1).T*covector
-        return dict(enumerate(found, start=1))
-
-    motion = [*names, *model.v]
-    ahead = [1, *(values[x] for x in model.v), *exact.acceleration]
-    rate = along(momenta, values, motion, ahead)
-    slopes = [along(energy, values, names, here.B[:, k])[0]
-              for k in range(here.size)]
-    moment, T = momenta(values), arrays(seed, 'torsion_ext')
-    u = [mp.mpf(1), *speeds]
-    F = at(Matrix(model.Q) - Matrix([model.V]).jacobian(model.q).T, values)
-    force = here.B[1:, 1:].T*F
-    lam = at(model.method.multipliers, values)
-    for r in range(1, n + 1):
-        left = rate[r] - slopes[r] + mp.fsum(
-            T[s, k, r]*u[k]*moment[s] for s in range(1, n + 1)
-            for k in range(n + 1))
-        right = force[r - 1] + (lam[r - 1 - p] if r > p else 0)
-        assert equal([left], [right], SLOPES)
 
 
 @each_space
