@@ -79,7 +79,10 @@ ROWS = (
         for by, label in JACOBIANS.items()]),
     ('gradient', [
         ('1 s, simulate, and gradient by all constants', at('gradient {}'),
-         'the motion alone', at('gradient {}', 'alone', ''))]),
+         'the motion alone', at('gradient {}', 'alone', '')),
+        ('1 s, simulate, and derivatives by three constants',
+         at('gradient {}', 'forward'), 'the motion alone',
+         at('gradient {}', 'alone', ''))]),
     ('batch', [
         ('batch of 10 000, for each state, {backend}',
          at(f'batch {{}} {by}', 'state'), 'lambdify and numpy.linalg.solve',
