@@ -52,7 +52,7 @@ def test_no_llvm(monkeypatch, error, wanted):
         monkeypatch.setitem(sys.modules, 'llvmlite', None)
     monkeypatch.setattr(builtins, '__import__', refuse)
     with pytest.raises(MissingIngredientError, match=(
-            'needs the package llvmlite .*extra `fast`.*Install it')):
+            'needs numba with llvmlite .*extra `fast`.*Install it')):
         compile_equations(pendulum(), VALUES, backend='llvm')
     found = compile_equations(pendulum(), VALUES, backend='auto')
     assert found.backend == 'numpy'

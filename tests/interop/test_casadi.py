@@ -15,10 +15,10 @@ from sympy_constrained.errors import (
 from sympy_constrained.graph import Graph
 from sympy_constrained.interop import to_casadi
 from sympy_constrained.interop.casadi import functions as casadi_functions
-from sympy_constrained.interop.exported import OPERATORS, walk
 from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations, simulate
 from sympy_constrained.numeric.codegen.instructions import FUNCTIONS, program
+from sympy_constrained.numeric.codegen.walk import OPERATORS, walk
 
 ca = pytest.importorskip('casadi')
 q = dynamicsymbols('q')

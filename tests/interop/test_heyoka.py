@@ -12,10 +12,10 @@ from sympy_constrained.errors import (
     MissingIngredientError, UnsupportedFeatureError)
 from sympy_constrained.graph import Graph
 from sympy_constrained.interop import to_heyoka
-from sympy_constrained.interop.exported import walk
 from sympy_constrained.numeric.codegen.heyoka_code import functions
 from sympy_constrained.numeric import simulate
 from sympy_constrained.numeric.codegen.instructions import program
+from sympy_constrained.numeric.codegen.walk import walk
 
 hy = pytest.importorskip('heyoka')
 q = dynamicsymbols('q')

@@ -11,10 +11,10 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import MissingIngredientError
 from sympy_constrained.graph import Graph
 from sympy_constrained.interop import to_jax
-from sympy_constrained.interop.exported import walk
 from sympy_constrained.interop.jax import functions
 from sympy_constrained.numeric import compile_equations
 from sympy_constrained.numeric.codegen.instructions import program
+from sympy_constrained.numeric.codegen.walk import walk
 
 jax = pytest.importorskip('jax')
 
