@@ -212,7 +212,7 @@ class Blocks:
     def path(self, rates, t, h, y, K):
         """The interpolant of a step with the stages ``K``."""
         tableau = self.tableau
-        for k in range(tableau.needed, len(tableau.c)):
+        for k in range(tableau.stages + 1, len(tableau.c)):
             K[k] = rates(t + tableau.c[k]*h, y + h*(tableau.a[k, :k]@K[:k]))
         return Interpolant(t, h, y, h*(tableau.extension.T@K))
 

@@ -92,9 +92,8 @@ class Tableau(NamedTuple):
 
     The stages are followed by the one at the end of the step, and by those
     that only the extension needs: ``y(t + s*h) = y + h*sum_j s**(j + 1) *
-    sum_k extension[k, j]*K[k]``. The error, of the first ``needed`` of these,
-    is that of Dormand and Prince's method of order 8; other methods have no
-    second estimate.
+    sum_k extension[k, j]*K[k]``. The error is that of Dormand and Prince's
+    method of order 8; other methods have no second estimate.
 
     The stages of a Rosenbrock method, whose ``gamma`` is not zero, obey
     ``(1/gamma - h*J) K[i] = f(t + c[i]*h, y + h*sum_k a[i, k]*K[k])
@@ -102,7 +101,6 @@ class Tableau(NamedTuple):
     """
 
     stages: int
-    needed: int
     exponent: float
     a: np.ndarray
     b: np.ndarray
@@ -134,9 +132,8 @@ def tableau_of(method):
     else:
         errors = method.E, np.zeros(size + 1)
         extension = np.ascontiguousarray(method.P)
-    return Tableau(size, size + (method is not DOP853),
-                   -1/(method.error_estimator_order + 1), a, method.B, c,
-                   *errors, extension, 0., a, c)
+    return Tableau(size, -1/(method.error_estimator_order + 1), a, method.B,
+                   c, *errors, extension, 0., a, c)
 
 
 def dop853_extension(count):
@@ -314,7 +311,7 @@ def interpolant(rates, tableau, t, h, y, K, trial, out):
     """Coefficients of the powers 1, 2, ... of the part of a step, and whether
     they are good.
     """
-    for k in range(tableau.needed, len(tableau.c)):
+    for k in range(tableau.stages + 1, len(tableau.c)):
         if not stage(rates, t + tableau.c[k]*h, h, y, tableau.a, K, k,
                      trial, out):
             return np.zeros((0, 0)), False
@@ -331,7 +328,7 @@ def error_of(tableau, K, h, y, new, rtol, atol):
     for i in range(len(y)):
         scale = atol + rtol*max(abs(y[i]), abs(new[i]))
         one = two = 0.
-        for k in range(tableau.needed):
+        for k in range(tableau.stages + 1):
             one += tableau.error[k]*K[k, i]
             two += tableau.second_error[k]*K[k, i]
         first += (one/scale)**2
@@ -343,15 +340,11 @@ def error_of(tableau, K, h, y, new, rtol, atol):
 
 @plain
 def explicit_stages(rates, tableau, t, h, y, K, new, out):
-    """Stages of a Runge-Kutta method, and the end ``new``."""
-    for k in range(1, tableau.needed):
+    """Stages of a Runge-Kutta method, the last one at the end ``new``."""
+    for k in range(1, tableau.stages + 1):
         if not stage(rates, t + tableau.c[k]*h, h, y, tableau.a, K, k, new,
                      out):
             return False
-    if tableau.needed == tableau.stages:
-        combine(tableau.b, K, new)
-        for i in range(len(y)):
-            new[i] = y[i] + h*new[i]
     return True
 
 
@@ -539,7 +532,7 @@ def one_step(rates, tableau, rtol, atol, t, y, rate, J, end, h, K, new,
                                       out)
         if not is_good:
             return t, 0., evaluations
-        evaluations += tableau.needed - 1
+        evaluations += tableau.stages
         error = error_of(tableau, K, signed, y, new, rtol, atol)
         if error < 1:
             factor = MOST if error == 0 else min(
@@ -623,8 +616,7 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
         if drift[step] < 0:
             return TROUBLE, step, due, evaluations, h
         F[step + 1] = made[stages]
-        if (tableau.gamma or tableau.needed == stages
-                or distance(moved, new) > 0):
+        if tableau.gamma or distance(moved, new) > 0:
             evaluations += 1
             if is_bad(rates, t_new, moved, out):
                 return TROUBLE, step, due, evaluations, h
@@ -634,7 +626,7 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
             if due == before:
                 powers, is_good = interpolant(
                     rates, tableau, t, t_new - t, y, made, trial, out)
-                evaluations += len(tableau.c) - tableau.needed
+                evaluations += len(tableau.c) - stages - 1
                 if not is_good:
                     return TROUBLE, step, before, evaluations, h
             between((times[due] - t)/(t_new - t), y, powers, new)

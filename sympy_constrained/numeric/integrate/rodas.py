@@ -63,7 +63,7 @@ class Rodas5P(Radau):
         first, second, third = np.array(EXTENSION)
         extension = np.transpose(
             [b + first, second - first, third - second, -third])
-        return (7, 8, -1/5, a, b, np.array(TIMES, float), error, np.zeros(8),
+        return (7, -1/5, a, b, np.array(TIMES, float), error, np.zeros(8),
                 np.ascontiguousarray(extension), GAMMA, mixed,
                 np.array(MOVING, float))
 
