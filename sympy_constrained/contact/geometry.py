@@ -221,7 +221,7 @@ def solve_small(matrix, right) -> Matrix:
 
 
 def positive(value, name) -> Expr:
-    """A dimension as an expression, which may be positive."""
+    """A dimension as an expression; raise if it cannot be positive."""
     found = as_expression(value)
     if not isinstance(found, Expr):
         raise TypeError(f"`{name}` is {value!r}, not a number or expression. "

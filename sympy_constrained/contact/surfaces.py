@@ -218,8 +218,9 @@ class SurfaceOfRevolution(ParametricSurface):
     def __init__(self, frame, point, axis, profile, orientation=1,
                  parameters=None):
         axis, radial, around = _radial(frame, axis, 'axis')
+        pair = profile(U[1]) if callable(profile) else None
         try:
-            across, along = (sympify(x, strict=True) for x in profile(U[1]))
+            across, along = (sympify(x, strict=True) for x in pair)
         except (TypeError, ValueError) as error:
             raise TypeError(
                 f"`profile` is {profile!r}. Give a function of one parameter "

@@ -85,9 +85,10 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
-        # What the user gave, for `build_system` and for `from_method`.
+        # What the user gave, for `build_system` and for `from_method`; the
+        # options that all methods have come with the call of `__init__`.
         self._options = {name: kwargs[name] for name in options_of(cls)
-                         if name in kwargs}
+                         if name in kwargs and name not in cls._accepts}
         return self
 
     @overload
@@ -111,8 +112,8 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     def __init__(self, *args, sample=None, loops=(), **kwargs):
         self._sample = sample
-        for name in self._accepts:
-            kwargs.pop(name, None)
+        self._options |= {name: kwargs.pop(name) for name in self._accepts
+                          if name in kwargs}
         if self._takes_partition and shape_of(args, kwargs) == 'lagrange':
             self._named = kwargs.pop('q_dependent', None)
         self._shape, self._arguments = bind_arguments(
@@ -266,12 +267,14 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     # -- the constraints -------------------------------------------------
 
+    def _rank_report(self, **options):
+        with precise():
+            return constraint_report(self.system, self._sample, **options)
+
     @cached_property
     def _report(self):
         """Rank of the rows, and states at which they hold."""
-        with precise():
-            return constraint_report(
-                self.system, self._sample, **self._report_options)
+        return self._rank_report(**self._report_options)
 
     @property
     def independent_rows(self):
@@ -288,9 +291,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         except MissingIngredientError as error:
             if hasattr(error, 'functions'):     # without a numeric meaning
                 raise
-            with precise():
-                return constraint_report(
-                    self.system, self._sample, determined=False)
+            return self._rank_report(determined=False)
 
     @property
     def _is_determined(self):
@@ -420,5 +421,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
 def computed(method):
     """Names of the cached properties that were read."""
-    return [name for name in vars(method) if isinstance(
-        getattr(type(method), name, None), cached_property)]
+    # One that a class overrides by a property keeps its value, too.
+    return {name for cls in type(method).__mro__
+            for name, member in vars(cls).items()
+            if isinstance(member, cached_property)}.intersection(vars(method))

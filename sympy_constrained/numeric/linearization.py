@@ -64,9 +64,9 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
     ===========
 
     Derivatives are exact: no differences are taken. The matrices describe
-    neighbouring motions, see the module for their meaning about a point that
-    moves. ``control.ss(*result)`` and ``scipy.signal.StateSpace(*result)``
-    take them.
+    neighbouring motions. See :doc:`/theory/numbers` for their meaning about a
+    point that moves. ``control.ss(*result)`` and
+    ``scipy.signal.StateSpace(*result)`` take them.
 
     Examples
     ========

@@ -115,6 +115,11 @@ def written(path, write):
     """
     if os.path.islink(path):
         path = Path(os.path.realpath(path))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"{str(path)!r} cannot be written: the folder "
+            f"{str(path.parent)!r} does not exist. Make it, or choose another "
+            "`path`.")
     temporary = path.with_name(f'.{uuid4().hex}')
     try:
         with open(temporary, 'xb') as file:

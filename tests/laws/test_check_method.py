@@ -2,13 +2,15 @@
 import numpy as np
 import pytest
 import sympy
-from sympy.physics.mechanics import KanesMethod
+from sympy import Matrix, symbols, zeros
+from sympy.physics.mechanics import (
+    KanesMethod, Particle, Point, ReferenceFrame, dynamicsymbols)
 
 from sympy_constrained import (
     EquationsOfMotion, GibbsAppellMethod, HamelEmbedding, RouthMethod,
     UdwadiaKalabaMethod)
 from sympy_constrained.comparison import check_method, compare
-from sympy_constrained.errors import UnsupportedFeatureError
+from sympy_constrained.errors import ConstraintError, UnsupportedFeatureError
 from sympy_constrained.graph import Graph, stack
 from sympy_constrained.methods import ConstrainedMethod, null_basis
 from sympy_constrained.models import MODELS, model
@@ -181,3 +183,53 @@ def test_mistakes_in_equations_are_explained():
             wrong()
     with pytest.raises(TypeError, match='GraphMatrix'):
         EquationsOfMotion.from_speeds(system, sympy.eye(3), M[:, 0])
+
+
+def falling(cls, **options):
+    """A held particle, and other loads; its weight before and after."""
+    m, g, h = symbols('m g h')
+    x, u = dynamicsymbols('x u')
+    N, P = ReferenceFrame('N'), Point('P')
+    P.set_vel(N, u*N.x)
+    body = Particle('B', P, m)
+    method = cls(N, [x], [u], [u - x.diff()], velocity_constraints=[u],
+                 bodies=[body], forcelist=[(P, m*g*N.x)], **options)
+    return method, lambda: method.kanes_equations(
+        [body], [(P, m*h*N.x)]), m*g, m*h
+
+
+def test_options_that_a_class_passes_on():
+    """They act as if the user had given them, and ``from_method`` has them."""
+    class Damped(UdwadiaKalabaMethod):
+        def __init__(self, *args, **kwargs):
+            kwargs.setdefault('stabilization', (1, 2))
+            super().__init__(*args, **kwargs)
+
+    method, *_ = falling(Damped)
+    wanted, *_ = falling(UdwadiaKalabaMethod, stabilization=(1, 2))
+    assert method.system.b == wanted.system.b != zeros(1, 1)
+    other = UdwadiaKalabaMethod.from_method(method)
+    assert other.system.b == wanted.system.b
+
+
+def test_an_overridden_property_after_other_loads():
+    class Twice(UdwadiaKalabaMethod):
+        @property
+        def constraint_forces(self):
+            return 2*super().constraint_forces
+
+    method, change, weight, other = falling(Twice)
+    assert method.constraint_forces == Matrix([-2*weight])
+    change()
+    assert method.constraint_forces == Matrix([-2*other])
+
+
+def test_a_refusal_stays():
+    m, (x, y) = symbols('m'), dynamicsymbols('x y')
+    a, b = x.diff().diff(), y.diff().diff()
+    method = GibbsAppellMethod(
+        m*(x.diff()**2 + y.diff()**2)/2, [x, y],
+        acceleration_constraints=[(a**2 + b**2 - 4)**2])
+    for _ in range(2):
+        with pytest.raises(ConstraintError, match='no gradient'):
+            method.equations_of_motion

@@ -222,6 +222,27 @@ def test_several_tables_and_a_small_pulse():
 TENTHS = np.insert(np.cumsum([.1]*12), 0, 0.)       # with their roundings
 
 
+@pytest.mark.parametrize('method', ONE_STEP)
+def test_a_motion_just_before_a_jump(method):
+    """A force of 1, -5 and 9 for a second each, between outputs."""
+    inputs = {f: Table([0, 1, 2, 3], [1, -5, 9, 0], 'previous')}
+    times = np.linspace(0, 3, 301)
+
+    def exact(t):
+        first, second = np.clip(t - 1, 0, None), np.clip(t - 2, 0, None)
+        return t**2/2 - 3*first**2 + 7*second**2
+
+    def run(**options):
+        return simulate(driven(), 3, [0, 0], constants={m: 1}, inputs=inputs,
+                        method=method, rtol=1e-8, **options)
+
+    np.testing.assert_allclose(run(t_eval=times)[x], exact(times), atol=1e-7)
+    np.testing.assert_allclose(run(dense=True).at(times)[:, 0], exact(times),
+                               atol=1e-7)
+    found = run(events=lambda t, state: state[0] - 0.3).events[0]
+    assert exact(found.t) == pytest.approx(0.3, abs=1e-7)
+
+
 @pytest.mark.parametrize('method', [*ONE_STEP, *MULTI_STEP])
 @pytest.mark.parametrize('table, span', [
     (Table(TENTHS[:11], np.cos(37*np.arange(11)), 'linear'), (0, 1)),

@@ -183,14 +183,10 @@ class GibbsAppellMethod(ConstrainedMethod):
         return self._system.constraint_names + tuple(
             f'order-{order} row {k}' for k, order in enumerate(orders))
 
-    @property
-    def _report_options(self):
-        return {'determined': not self._is_higher}
-
     @cached_property
     def _report(self):
         """Report on the rows that are linear in the accelerations."""
-        report = super()._report
+        report = self._rank_report(determined=not self._is_higher)
         if self._is_higher:
             check_gradients(self.system, report, self._names,
                             self._sample or {})

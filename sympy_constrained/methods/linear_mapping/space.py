@@ -98,7 +98,7 @@ class MappedSpace(MappedConnection):
         """)
     coordinate_curvature = array(
         '_curvature_without_torsion',
-        "``R^s_rmn`` without the term of the torsion; no tensor.")
+        "``R^s_rmn`` without the term of the torsion. It is not a tensor.")
     levi_civita = array(
         '_levi_civita',
         "Symbols of the metric alone along the fields, shape (n, n, n).")

@@ -33,9 +33,11 @@ return good ? o : null;
 
 
 def number(value):
-    if isfinite(value):
-        return repr(value) if value >= 0 else f'({value!r})'
-    return 'NaN' if isnan(value) else 'Infinity' if value > 0 else '-Infinity'
+    if isnan(value):
+        return 'NaN'
+    text = repr(value) if isfinite(value) else repr(value).replace(
+        'inf', 'Infinity')
+    return f'({text})' if text.startswith('-') else text
 
 
 def function(name):

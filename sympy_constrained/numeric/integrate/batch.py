@@ -86,7 +86,8 @@ class Batch:
         """A :class:`.Run` like the others, None if there is none."""
         good = np.flatnonzero(np.isfinite(x).all(axis=1)).tolist()
         for k in {*good[:1], *good[len(good)//2:][:1], *good[-1:]}:
-            with suppress(ConstrainedDynamicsError, ArithmeticError):
+            with suppress(ConstrainedDynamicsError, ArithmeticError,
+                          np.linalg.LinAlgError):
                 compiled = self.compiled.with_values(self.p[k])
                 check_consistent(compiled, self.span[0], x[k])
                 return Run(compiled, self.span, x[k],

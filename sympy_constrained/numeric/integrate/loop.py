@@ -5,7 +5,7 @@ enter Python. Explicit Runge-Kutta methods, error norms and step sizes are
 those of SciPy [1]_, with a projection of every accepted step and output.
 Rosenbrock methods [2]_ solve a linear system with the Jacobian of the rates at
 every stage. All is in one file, because numba's cache does not notice changes
-of other files.
+of other files: delete ``__pycache__`` after a change of a tolerance.
 
 References
 ==========

@@ -1,6 +1,5 @@
 """Recursive equations of systems with tree structure."""
 from contextlib import suppress
-from importlib.util import find_spec
 
 from ...errors import (
     ConstrainedDynamicsError, MissingIngredientError, UnsupportedFeatureError)
@@ -35,7 +34,7 @@ def recursive_equations(model, constants, inputs, backend, recursion, loops):
 
 
 def compiled(model, constants, inputs, backend, loops):
-    if chosen(backend) != 'llvm' or find_spec('numba') is None:
+    if chosen(backend) != 'llvm':
         raise MissingIngredientError(
             "Recursive equations are compiled by llvmlite and numba (extra "
             "`fast`). Install them, or pass `recursion=False`.")

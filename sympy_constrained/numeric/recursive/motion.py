@@ -32,7 +32,7 @@ MOST = 0.01
 # A step that cannot be made, because it begins or ends beside a singular
 # configuration, is made from one of the last KEPT states, whose step was LONG,
 # relative to the longest of these. The new step is tried with these parts of
-# that one, with and without projection.
+# that one, the first with projection, the others without.
 KEPT, LONG = 32, 0.3
 ATTEMPTS = (0.6, True), (0.45, False), (0.35, False)
 
