@@ -23,7 +23,7 @@ from .python_code import Generated
 POINTER = ctypes.c_void_p
 # States of a batch that are worked on together, and most of their outputs,
 # which then fit in the cache.
-BLOCK, CACHED = 1024, 2**15
+BLOCK, CACHED = 1024, 2**16
 SCALAR = ctypes.PYFUNCTYPE(          # short, so Python's lock is kept
     ctypes.c_int, ctypes.c_double, POINTER, POINTER, POINTER, POINTER)
 BATCH = ctypes.CFUNCTYPE(

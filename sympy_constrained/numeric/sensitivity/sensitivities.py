@@ -20,7 +20,7 @@ from .variational import variational
 
 
 # States of variational equations, above which these are split.
-STATES = 64
+STATES = 128
 
 
 class EventDerivatives(NamedTuple):
