@@ -248,10 +248,12 @@ class LinearSolver:
         z, rank, condition = found
         every = np.zeros_like(rights)
         every[:, first] = z
-        for copy in others:
-            below = matrices[:, copy[:, None], first]@z[..., None]
-            every[:, copy], _, _ = self.base.solve_many(
-                block, rights[:, copy] - below[..., 0], solve_each)
+        others = np.array(others)
+        below = matrices[:, others[..., None], first]@z[:, None, :, None]
+        rest = (rights[:, others] - below[..., 0])*self.base.row_scale
+        every[:, others] = np.linalg.solve(
+            block*self.base.scale, rest.swapaxes(1, 2)).swapaxes(
+                1, 2)*self.base.column_scale
         return every, rank*len(self.copies), condition
 
     def solve_all(self, matrix, right, drift=0., rounding=None) -> Solution:
