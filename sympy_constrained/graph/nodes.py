@@ -72,7 +72,7 @@ class Nodes:
             return -self.constant(-value, None if text is None else -text)
         number = value.numerator*pow(value.denominator, -1, PRIME) % PRIME
         ref = self._known.get(number)
-        if ref is None:
+        if ref is None or self.depends[abs(ref)]:
             try:
                 shadow = float(value)
             except OverflowError:
@@ -89,9 +89,10 @@ class Nodes:
             old = self.shadow(ref)
             differs = abs(shadow - old) > SHADOW_TOLERANCE*max(
                 scale, abs(old))
-            # an old one may be written with inputs that only cancel
-            if not differs and not (
-                    self.depends[abs(ref)] & self.unwanted & ~depends):
+            # an old one may be written with inputs that only cancel; a number
+            # never is
+            unwanted = self.unwanted & ~depends if depends else -1
+            if not differs and not self.depends[abs(ref)] & unwanted:
                 self._memo[key] = ref
                 return ref
         ref = self._memo[key] = len(self.nodes)

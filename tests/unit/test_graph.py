@@ -200,6 +200,17 @@ def test_outputs_without_rows_keep_their_columns():
     assert graph.evaluate({}) == {'A': [], 'b': []}
 
 
+def test_a_number_is_written_without_inputs():
+    """Also if a sum in which inputs cancel had its value before."""
+    g = GraphBuilder()
+    k = g.input(x)
+    product = g.mul(g.add(k, 1), g.sub(k, 1))
+    total = g.sub(g.add(product, g.constant(Fraction(14, 5))), g.mul(k, k))
+    number = g.constant(Fraction(9, 5))
+    assert g.depends_on(total, k) and not g.depends_on(number, k)
+    assert g.sub(total, number) == 0
+
+
 def test_signs_are_free_and_sharing_is_counted():
     graph = frozen(-sin(x - y), sin(y - x) + 2)
     assert graph.operation_count() == 3     # x - y, its sine, the sum
