@@ -39,7 +39,10 @@ def random_graph(rng, size):
 
 @pytest.mark.parametrize('size', [8, 20, 50, 120])
 def test_values_are_the_same_by_reference(rng, size):
-    """Loaded into their builder, the new nodes are the old ones."""
+    """Loaded into their builder, the new nodes are the old ones.
+
+    A number is another one if inputs cancel in the old one.
+    """
     saved = 0
     for _ in range(60):
         g, refs = random_graph(rng, size)
@@ -48,7 +51,10 @@ def test_values_are_the_same_by_reference(rng, size):
         for names in (None, some):
             less = graph.compacted(names)
             _, out = less.load(g)
-            assert {name: out[name][0][0] for name in refs} == refs
+            for name, ref in refs.items():
+                new = out[name][0][0]
+                assert new == ref or not g.depends[abs(new)] and (
+                    g.fingerprint(new) == g.fingerprint(ref))
             gain = (graph.operation_count(names) - less.operation_count(names))
             assert gain >= 0
             saved += gain
