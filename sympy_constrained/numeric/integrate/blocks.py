@@ -225,7 +225,7 @@ class Blocks:
         outputs = run.compiled.first_block(('W', 'r'), t, x)
         W, r = outputs['W'], outputs['r'][..., 0]
         steps = run.rank.holds_for(
-            W[1:], r[1:], t[1:], x[1:], block.drift)
+            W[1:], r[1:], t[1:], x[1:], block.drift, self.loop.determinants)
         if run.passages is None or not steps:
             return steps, False
         rows = slice(steps + 1)

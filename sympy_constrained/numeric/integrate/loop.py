@@ -248,8 +248,9 @@ def combine(weights, K, total):
     for i in range(n):
         total[i] = 0.
     for k in range(len(weights)):
-        for i in range(n):
-            total[i] += weights[k]*K[k, i]
+        if weights[k] != 0:
+            for i in range(n):
+                total[i] += weights[k]*K[k, i]
 
 
 @plain
@@ -322,17 +323,20 @@ def interpolant(rates, tableau, t, h, y, K, trial, out):
 
 
 @plain
-def error_of(tableau, K, h, y, new, rtol, atol):
-    """The error of a step, relative to the tolerances."""
-    first = second = 0.
+def squares(weights, K, y, new, rtol, atol, total):
+    """The squares of weighted rows, relative to the tolerances."""
+    combine(weights, K, total)
+    square = 0.
     for i in range(len(y)):
-        scale = atol + rtol*max(abs(y[i]), abs(new[i]))
-        one = two = 0.
-        for k in range(tableau.stages + 1):
-            one += tableau.error[k]*K[k, i]
-            two += tableau.second_error[k]*K[k, i]
-        first += (one/scale)**2
-        second += (two/scale)**2
+        square += (total[i]/(atol + rtol*max(abs(y[i]), abs(new[i]))))**2
+    return square
+
+
+@plain
+def error_of(tableau, K, h, y, new, rtol, atol, total):
+    """The error of a step, relative to the tolerances."""
+    first = squares(tableau.error, K, y, new, rtol, atol, total)
+    second = squares(tableau.second_error, K, y, new, rtol, atol, total)
     if first == 0 and second == 0:
         return 0.
     return abs(h)*first/np.sqrt((first + 0.01*second)*len(y))
@@ -455,6 +459,36 @@ def solve_each(matrices, rights):
     return z, conditions
 
 
+@njit(cache=True, nogil=True)
+def determinants(matrices, scale):
+    """Signs of the determinants of scaled matrices, and their largest entries.
+    """
+    count, n = len(matrices), len(scale)
+    signs, sizes, A = np.ones(count), np.zeros(count), np.empty((n, n))
+    for k in range(count):
+        size, sign = 0., 1.
+        for i in range(n):
+            for j in range(n):
+                A[i, j] = matrices[k, i, j]*scale[i, j]
+                size = max(size, abs(A[i, j]))
+        for j in range(n):
+            pivot = j
+            for i in range(j + 1, n):
+                if abs(A[i, j]) > abs(A[pivot, j]):
+                    pivot = i
+            sign *= np.sign(A[pivot, j])*(1 if pivot == j else -1)
+            if not abs(sign) > 0:
+                break
+            for m in range(j, n):
+                A[j, m], A[pivot, m] = A[pivot, m], A[j, m]
+            for i in range(j + 1, n):
+                factor = A[i, j]/A[j, j]
+                for m in range(j + 1, n):
+                    A[i, m] -= factor*A[j, m]
+        signs[k], sizes[k] = sign, size
+    return signs, sizes
+
+
 @plain
 def solve_factored(A, rows, right, x):
     """Solve for one right side by the factors of :func:`factored`."""
@@ -515,7 +549,7 @@ def one_step(rates, tableau, rtol, atol, t, y, rate, J, end, h, K, new,
     Returns its time, the size of the next step, and the evaluations; no size
     if there is no such step.
     """
-    forward = np.sign(end - t)
+    n, forward = len(y), np.sign(end - t)
     least = 10*abs(np.nextafter(t, forward*np.inf) - t)
     evaluations, is_shorter = 0, False
     while h >= least:
@@ -533,7 +567,7 @@ def one_step(rates, tableau, rtol, atol, t, y, rate, J, end, h, K, new,
         if not is_good:
             return t, 0., evaluations
         evaluations += tableau.stages
-        error = error_of(tableau, K, signed, y, new, rtol, atol)
+        error = error_of(tableau, K, signed, y, new, rtol, atol, out[:n])
         if error < 1:
             factor = MOST if error == 0 else min(
                 MOST, SAFETY*error**tableau.exponent)
