@@ -186,14 +186,16 @@ class Blocks:
     def block(self, solver, times, most) -> Block | None:
         """At most so many steps that follow, up to one that is not ordinary.
         """
-        n, most = len(solver.y), int(min(self.length, most))
+        run, n, most = self.run, len(solver.y), int(min(self.length, most))
         code = self.code(solver.t, solver.y[:self.run.size])
         if code is None:
             return None
         self.between = self.pieces(solver, most)
         T, drift = np.empty(most + 1), np.empty(most)
         Y, F = np.empty((2, most + 1, n))
-        K = np.empty((most, len(self.tableau.c), n))
+        # Kept for interpolants, which are seldom needed without events.
+        is_kept = run.events or run.pieces is not None or self.tableau.gamma
+        K = np.empty((most if is_kept else 1, len(self.tableau.c), n))
         T[0], Y[0], F[0] = solver.t, solver.y, solver.f
         states = np.empty((len(times), n))
         reason, steps, due, evaluations, h = self.loop.make_steps(
@@ -203,16 +205,19 @@ class Blocks:
             **self.options)
 
         def path(k):
-            return self.path(solver.fun, T[k], T[k + 1] - T[k], Y[k], K[k])
+            [begin], [end] = self.spans(T[k:k + 2])
+            return self.path(solver.fun, begin, end - begin, Y[k],
+                             K[k if is_kept else 0], is_kept)
 
         rows = slice(steps + 1)
         return Block(T[rows], Y[rows], F[rows], drift[:steps], states[:due], h,
                      evaluations, path, reason == self.loop.FULL)
 
-    def path(self, rates, t, h, y, K):
-        """The interpolant of a step with the stages ``K``."""
+    def path(self, rates, t, h, y, K, is_kept):
+        """The interpolant of a step, whose first stages ``K`` may be kept."""
         tableau = self.tableau
-        for k in range(tableau.stages + 1, len(tableau.c)):
+        for k in range(self.loop.needed(tableau) if is_kept else 0,
+                       len(tableau.c)):
             K[k] = rates(t + tableau.c[k]*h, y + h*(tableau.a[k, :k]@K[:k]))
         return Interpolant(t, h, y, h*(tableau.extension.T@K))
 
