@@ -18,9 +18,10 @@ from .dense_output import Interpolant
 from .rodas import Rodas5P
 
 
-# Steps in the first block if events may end it, and in any. A block is twice
-# as long as the number of steps that were accepted of the last one.
-FIRST, LONGEST = 256, 1024
+# Steps in the first block if events may end it, in any, and numbers in its
+# states. A block is twice as long as the number of steps that were accepted of
+# the last one.
+FIRST, LONGEST, NUMBERS = 256, 4096, 2**17
 # Steps in Python after a block without steps; twice as many after each more.
 PAUSE = 4
 
@@ -50,7 +51,9 @@ class Blocks:
         self.loop, self.run, self.options = loop, run, options
         self.tableau = loop.tableau_of(method)
         run.rank.solve_each = loop.solve_each
-        self.length, self.longest = FIRST if run.events else LONGEST, LONGEST
+        self.longest = int(np.clip(
+            NUMBERS//len(run.rates.begin), FIRST, LONGEST))
+        self.length = FIRST if run.events else self.longest
         self.pause, self.waiting = PAUSE, 0
         self._code = None, None         # a solver, and its machine code
         self._kept = ()                 # constants of the machine code
