@@ -212,9 +212,10 @@ class Blocks:
             return self.path(solver.fun, begin, end - begin, Y[k],
                              K[k if is_kept else 0], is_kept)
 
-        rows = slice(steps + 1)
-        return Block(T[rows], Y[rows], F[rows], drift[:steps], states[:due], h,
-                     evaluations, path, reason == self.loop.FULL)
+        rows = slice(steps + 1)         # some of the times stay in use
+        return Block(T[rows].copy(), Y[rows], F[rows], drift[:steps],
+                     states[:due], h, evaluations, path,
+                     reason == self.loop.FULL)
 
     def path(self, rates, t, h, y, K, is_kept):
         """The interpolant of a step, whose first stages ``K`` may be kept."""
