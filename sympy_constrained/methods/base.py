@@ -15,6 +15,7 @@ from ..analysis.consistent_points import check_sample
 from ..analysis.constraint_rank import (
     columns_at, constraint_report, independent_columns, preferred_columns,
     warn_of_added_rows, without_repetitions)
+from ..analysis.energy_check import check_lagrangian
 from ..analysis.zero_tests import floats_at
 from ..errors import (
     MissingIngredientError, RedundantConstraintsError, UnsupportedFeatureError)
@@ -157,11 +158,14 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
             del self.__dict__[name]
 
     def _new_system(self, in_velocities):
-        return build_system(
+        system = build_system(
             self._shape, self._arguments, exchange=self._exchange,
             in_velocities=in_velocities, **{
                 name: value for name, value in self._options.items()
                 if name in self._accepts})
+        if in_velocities and self._shape == 'kane':
+            check_lagrangian(system, self._sample)
+        return system
 
     def _drop_from_sample(self, symbols):
         if isinstance(self._sample, Mapping):
