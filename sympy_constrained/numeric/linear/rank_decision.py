@@ -9,10 +9,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from ...errors import ConstraintError, SingularEquationsError
-from ..manifold.projection import project
+from ..manifold.projection import project, size_of
 from ..tolerances import (
     ABOUT, CARRIED_CUT, CLEAR, DOUBTFUL, FAR, LAST_DIGITS, NEARBY, NEARER,
     NO_DIGIT, NOISE, ON_SET, ROUNDINGS, SMALL, VANISHING)
@@ -20,7 +19,7 @@ from .scaling import balance
 from .solver import LinearSolver
 
 
-# Minimum number of steps to a neighbouring state, along admissible speeds.
+# Number of steps to a neighbouring state, along admissible speeds.
 CARRIES = 4
 
 
@@ -194,12 +193,19 @@ def _carried(compiled, t, x, p, near, steps, i):
     free = [[] if name == 'holonomic' else index
             for name, index in compiled.levels]
 
-    def rates(_, q):
+    def rates(q):
         first, second = (project(
             compiled, t, np.append(q, state[n:]), p, free,
             least=CARRIED_CUT).x for state in speeds)
-        return np.diff([compiled.evaluate(('rates',), t, state, p)['rates'][
+        found = np.diff([compiled.evaluate(('rates',), t, state, p)['rates'][
             :, 0] for state in (first, second)], axis=0)[0]
+        # Where the coordinates are nearly singular, rates have no bound.
+        return found/max(1, np.abs(found).max(initial=0)/size_of(q))
 
-    q = solve_ivp(rates, (0, near), x[:n], max_step=near/CARRIES).y[:, -1]
+    q, h = x[:n], near/CARRIES
+    for _ in range(CARRIES):            # Runge and Kutta
+        a = rates(q)
+        b = rates(q + h/2*a)
+        c = rates(q + h/2*b)
+        q = q + h/6*(a + 2*b + 2*c + rates(q + h*c))
     return np.append(q, speeds[1][n:])
