@@ -57,6 +57,9 @@ class Graph:
         Name -> shape ``(rows, columns)``.
     at_states : callable or None
         See :class:`.GraphBuilder`. Builders that load the graph inherit it.
+    lacking : callable or None
+        Of the name of an output that there is not: an error with the reason,
+        or None.
 
     """
 
@@ -67,6 +70,7 @@ class Graph:
     templates: tuple
     _refs: dict
     at_states: Callable | None = None
+    lacking: Callable | None = None
 
     def with_states(self, at_states):
         """Return the graph with other states for the choice of pivots."""
@@ -172,7 +176,7 @@ class Graph:
 
     def shape(self, name):
         """Rows and columns of an output."""
-        rows, columns = self._refs[name]
+        rows, columns = self._selected(name)[name]
         return len(rows), columns
 
     def _selected(self, names):
@@ -181,7 +185,8 @@ class Graph:
         names = (names,) if isinstance(names, str) else tuple(names)
         unknown = [name for name in names if name not in self._refs]
         if unknown:
-            raise KeyError(
+            reason = self.lacking and self.lacking(unknown[0])
+            raise reason or KeyError(
                 f"The graph has no output {', '.join(map(repr, unknown))}; "
                 f"it has {', '.join(self._refs)}. Choose among these.")
         return {name: self._refs[name] for name in names}
@@ -197,7 +202,8 @@ class Graph:
 
     def pattern(self, name):
         """Rows of booleans: whether an entry is not identically zero."""
-        return tuple(tuple(map(bool, row)) for row in self._refs[name][0])
+        rows, _ = self._selected(name)[name]
+        return tuple(tuple(map(bool, row)) for row in rows)
 
     def operation_count(self, names=None):
         """Number of additions, multiplications and functions; no signs."""
@@ -215,7 +221,7 @@ class Graph:
 
     def sympy(self, name):
         """An output as an immutable matrix of ordinary SymPy expressions."""
-        rows, columns = self._refs[name]
+        rows, columns = self._selected(name)[name]
         return ImmutableDenseMatrix(
             len(rows), columns, nested(self, self._flat(name)))
 

@@ -32,6 +32,9 @@ from .solution import has_multipliers, projected, solved, solved_output
 from .symbols import column, fresh_symbols
 from .vocabulary import SympyVocabulary
 
+# What every method has in closed form, or has a reason not to.
+CLOSED = frozenset({'acceleration', 'multipliers', 'constraint_forces'})
+
 
 class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     """Abstract base of the methods of this package.
@@ -263,7 +266,10 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         Outputs ``acceleration``, ``multipliers`` and ``constraint_forces``.
         For a large model use its ``evaluate`` and ``assignments``.
         """
-        return self._solve()
+        return replace(self._solve(), lacking=self._lacking)
+
+    def _lacking(self, name):
+        return self._without(name) if name in CLOSED else None
 
     def _solve(self):
         return solved(self.system, self.equations_of_motion,

@@ -7,7 +7,7 @@ from mpmath import mp
 from sympy import (
     Eq, Integral, Matrix, Rational, S, Symbol, cos, sin, sqrt, symbols)
 from sympy.physics.mechanics import (
-    Force, ForceActuator, KanesMethod, Lagrangian, LagrangesMethod,
+    Force, ForceActuator, KanesMethod, LagrangesMethod,
     LinearPathway, Particle, Point, ReferenceFrame, RigidBody, System,
     dynamicsymbols, inertia)
 from sympy.physics.units import centimeter, kilogram, meter, newton
