@@ -27,6 +27,7 @@ from ..model.potential import potential_of
 from ..model.unconstrained import speeds_of
 from ..precision import precise
 from .options import call_signature, options_of, with_inherited
+from .partition import computed
 from .reactions import Reactions
 from .solution import has_multipliers, projected, solved, solved_output
 from .symbols import column, fresh_symbols
@@ -427,11 +428,3 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     def __repr__(self):
         return (f'<{type(self).__name__}: {len(self.q)} coordinates, '
                 f'{len(self.u)} speeds, {len(self._names)} constraint rows>')
-
-
-def computed(method):
-    """Names of the cached properties that were read."""
-    # One that a class overrides by a property keeps its value, too.
-    return {name for cls in type(method).__mro__
-            for name, member in vars(cls).items()
-            if isinstance(member, cached_property)}.intersection(vars(method))
