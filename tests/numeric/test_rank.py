@@ -12,7 +12,7 @@ from sympy.physics.mechanics import (
 from combinations import rotating
 from sympy_constrained import (
     LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod)
-from sympy_constrained.errors import SimulationError
+from sympy_constrained.errors import ConstraintError, SimulationError
 from sympy_constrained.numeric import compile_equations, simulate
 from sympy_constrained.timing import time_limit
 
@@ -149,3 +149,18 @@ def test_the_rank_is_found_near_singular_coordinates():
     wanted = compile_equations(UdwadiaKalabaMethod(**model)).rhs(
         0, [*place, *rates])
     np.testing.assert_allclose(mapped, np.delete(wanted, 4), rtol=1e-9)
+
+
+@pytest.mark.parametrize('first', [0, 1])
+def test_a_redundant_row_may_have_no_gradient_at_a_time(first):
+    """Unless no other row leads on: the square alone has two branches."""
+    rows = [X - sin(T), X**2 - sin(T)**2]
+    energy = (X.diff()**2 + Y.diff()**2)/2 - X*Y
+    motion = simulate(UdwadiaKalabaMethod(energy, [X, Y], hol_coneqs=[
+        rows[first], rows[1 - first]]), 4, [0, 1, 1, 0])
+    # y'' = -sin(t)
+    assert motion[Y][-1] == pytest.approx(1 - 4 + np.sin(4), rel=1e-7)
+    assert motion[X][-1] == pytest.approx(np.sin(4))
+    with pytest.raises(ConstraintError, match='no gradient'):
+        simulate(UdwadiaKalabaMethod(energy, [X, Y], hol_coneqs=rows[1:]),
+                 4, [0, 1, 1, 0])

@@ -49,7 +49,7 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     rows, columns = ([names[i] for i in blocks[0]]
                      for names in compiled.equations.labels)
     if is_on_set:
-        check_gradients(matrices, magnitudes, motion, rows)
+        check_gradients(compiled, t, base, p, matrices, magnitudes)
     try:
         solver = LinearSolver.decide(
             matrices, magnitudes, motion, rows, columns,
@@ -114,12 +114,25 @@ def _neighbours(compiled, t, base, p, is_on_set):
     return states, magnitudes
 
 
-def check_gradients(matrices, magnitudes, motion, names):
+def check_gradients(compiled, t, base, p, matrices, magnitudes):
     """Raise if a row vanishes on the constraint set only."""
-    here = np.max([np.abs(W).max(axis=1, initial=0) for W in matrices],
-                  axis=0)
-    lost = [names[i] for i in range(motion, len(here))
-            if here[i] < VANISHING*magnitudes[i].max()]
+    motion = compiled.motion//len(compiled.equations.blocks)
+
+    def vanishing(matrices):
+        here = np.max([np.abs(W).max(axis=1, initial=0) for W in matrices],
+                      axis=0)
+        return np.flatnonzero((here < VANISHING*magnitudes.max(
+            axis=1, initial=0))[motion:]) + motion
+
+    lost = vanishing(matrices)
+    if len(lost):                       # at this time only?
+        with suppress(ArithmeticError, ValueError):     # a table may end
+            later = project(compiled, t + NEARBY, base, p)
+            if later.is_within(ON_SET):
+                lost = np.intersect1d(lost, vanishing([compiled.first_block(
+                    ('W',), t + NEARBY, later.x, p)['W']]))
+    names, blocks = compiled.equations.labels[0], compiled.equations.blocks
+    lost = [names[blocks[0][i]] for i in lost]
     if lost:
         raise ConstraintError(
             f"There is no gradient, where the constraints hold, of "
