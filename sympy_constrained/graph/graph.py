@@ -1,5 +1,5 @@
 """The frozen expression graph: named outputs of inputs."""
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import inf
@@ -11,7 +11,7 @@ from sympy.core.function import AppliedUndef
 from sympy.matrices import MatrixBase
 from sympy.printing.codeprinter import PrintMethodNotImplementedError
 
-from ..errors import MissingIngredientError
+from ..errors import MissingIngredientError, check_kind
 from .builder import GraphBuilder
 from .calculus import rebuilt
 from .compaction import compacted
@@ -79,6 +79,8 @@ class Graph:
     @classmethod
     def of(cls, matrices, time=Symbol('t')):
         """Read SymPy matrices (name -> Matrix) as the outputs of a graph."""
+        check_kind('matrices', matrices, Mapping,
+                   "Give a dictionary: name -> Matrix.")
         for name, matrix in matrices.items():
             if not isinstance(matrix, MatrixBase):
                 raise TypeError(
@@ -274,6 +276,8 @@ class Graph:
 
     def _evaluated(self, values, names, context, functions):
         """Value of every node in use."""
+        check_kind('values', values, Mapping,
+                   "Give a dictionary: input -> number.")
         order, _ = used_nodes(self.nodes, self._flat(names))
         used = [self.inputs[self.nodes[k][1]] for k in order
                 if self.nodes[k][0] == INPUT]
