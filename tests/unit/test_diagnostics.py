@@ -6,7 +6,8 @@ import pytest
 from mpmath import mp
 from sympy import Rational, sin, sqrt, symbols
 from sympy.physics.mechanics import (
-    Particle, Point, ReferenceFrame, RigidBody, System, dynamicsymbols, inertia)
+    Particle, Point, ReferenceFrame, RigidBody, System, dynamicsymbols,
+    inertia)
 
 from kkt import Reference, at, close
 from sympy_constrained import (
