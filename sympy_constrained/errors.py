@@ -75,6 +75,12 @@ def located(place):
                           **vars(error)) from error
 
 
+def check_kind(name, value, kind, remedy):
+    """Raise TypeError if an argument is not of a class."""
+    if not isinstance(value, kind):
+        raise TypeError(f"`{name}` is {value!r}. {remedy}")
+
+
 def raise_problems(problems, error=ConstrainedDynamicsError, **data):
     """Raise ``error`` once with all the problems found, or return."""
     problems = list(problems)

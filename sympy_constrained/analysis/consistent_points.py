@@ -12,7 +12,7 @@ from mpmath import mp
 from sympy import sin, sympify
 from sympy.core.function import AppliedUndef
 
-from ..errors import InconsistentConstraintsError
+from ..errors import InconsistentConstraintsError, check_kind
 from ..graph.calculus import gradient
 from ..model.build import kinematics_of
 from ..model.call_signatures import check_known
@@ -156,10 +156,8 @@ def check_sample(system, sample):
     """Raise if a sample is not a dictionary of the model's symbols."""
     if sample is None:
         return
-    if not isinstance(sample, Mapping):
-        raise TypeError(
-            f"`sample` is {sample!r}. Give a dictionary of symbols and "
-            "numbers.")
+    check_kind('sample', sample, Mapping,
+               "Give a dictionary of symbols and numbers.")
     check_known('sample', sample, (
         *system.graph.inputs, *system.q, *system.u, system.t))
 

@@ -8,7 +8,7 @@ from inspect import signature
 import numpy as np
 from scipy.linalg import null_space
 
-from ..errors import ConstrainedDynamicsError
+from ..errors import ConstrainedDynamicsError, check_kind
 from ..methods import UdwadiaKalabaMethod
 from ..models import MODELS, Model, model as ready_model
 from ..numeric import Reason, compile_equations, consistent_state, simulate
@@ -143,6 +143,7 @@ def check_method(cls, models=None, *, backends=None, seed=0):
     """
     if backends is None:
         backends = ['numpy', *(['llvm'] if has_llvm() else [])]
+    check_kind('cls', cls, type, "Give a class of methods.")
     if isinstance(models, (str, Model)):
         models = [models]
     return MethodCheck(tuple(

@@ -1,5 +1,5 @@
 """The frozen expression graph: named outputs of inputs."""
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import inf
@@ -11,7 +11,7 @@ from sympy.core.function import AppliedUndef
 from sympy.matrices import MatrixBase
 from sympy.printing.codeprinter import PrintMethodNotImplementedError
 
-from ..errors import MissingIngredientError
+from ..errors import MissingIngredientError, check_kind
 from .builder import GraphBuilder
 from .calculus import rebuilt
 from .compaction import compacted
@@ -57,6 +57,9 @@ class Graph:
         Name -> shape ``(rows, columns)``.
     at_states : callable or None
         See :class:`.GraphBuilder`. Builders that load the graph inherit it.
+    lacking : callable or None
+        Of the name of an output that there is not: an error with the reason,
+        or None.
 
     """
 
@@ -67,6 +70,7 @@ class Graph:
     templates: tuple
     _refs: dict
     at_states: Callable | None = None
+    lacking: Callable | None = None
 
     def with_states(self, at_states):
         """Return the graph with other states for the choice of pivots."""
@@ -75,6 +79,8 @@ class Graph:
     @classmethod
     def of(cls, matrices, time=Symbol('t')):
         """Read SymPy matrices (name -> Matrix) as the outputs of a graph."""
+        check_kind('matrices', matrices, Mapping,
+                   "Give a dictionary: name -> Matrix.")
         for name, matrix in matrices.items():
             if not isinstance(matrix, MatrixBase):
                 raise TypeError(
@@ -172,7 +178,7 @@ class Graph:
 
     def shape(self, name):
         """Rows and columns of an output."""
-        rows, columns = self._refs[name]
+        rows, columns = self._selected(name)[name]
         return len(rows), columns
 
     def _selected(self, names):
@@ -181,7 +187,8 @@ class Graph:
         names = (names,) if isinstance(names, str) else tuple(names)
         unknown = [name for name in names if name not in self._refs]
         if unknown:
-            raise KeyError(
+            reason = self.lacking and self.lacking(unknown[0])
+            raise reason or KeyError(
                 f"The graph has no output {', '.join(map(repr, unknown))}; "
                 f"it has {', '.join(self._refs)}. Choose among these.")
         return {name: self._refs[name] for name in names}
@@ -197,7 +204,8 @@ class Graph:
 
     def pattern(self, name):
         """Rows of booleans: whether an entry is not identically zero."""
-        return tuple(tuple(map(bool, row)) for row in self._refs[name][0])
+        rows, _ = self._selected(name)[name]
+        return tuple(tuple(map(bool, row)) for row in rows)
 
     def operation_count(self, names=None):
         """Number of additions, multiplications and functions; no signs."""
@@ -215,7 +223,7 @@ class Graph:
 
     def sympy(self, name):
         """An output as an immutable matrix of ordinary SymPy expressions."""
-        rows, columns = self._refs[name]
+        rows, columns = self._selected(name)[name]
         return ImmutableDenseMatrix(
             len(rows), columns, nested(self, self._flat(name)))
 
@@ -268,6 +276,8 @@ class Graph:
 
     def _evaluated(self, values, names, context, functions):
         """Value of every node in use."""
+        check_kind('values', values, Mapping,
+                   "Give a dictionary: input -> number.")
         order, _ = used_nodes(self.nodes, self._flat(names))
         used = [self.inputs[self.nodes[k][1]] for k in order
                 if self.nodes[k][0] == INPUT]

@@ -15,6 +15,7 @@ from ..analysis.consistent_points import check_sample
 from ..analysis.constraint_rank import (
     columns_at, constraint_report, independent_columns, preferred_columns,
     warn_of_added_rows, without_repetitions)
+from ..analysis.energy_check import check_lagrangian
 from ..analysis.zero_tests import floats_at
 from ..errors import (
     MissingIngredientError, RedundantConstraintsError, UnsupportedFeatureError)
@@ -26,10 +27,14 @@ from ..model.potential import potential_of
 from ..model.unconstrained import speeds_of
 from ..precision import precise
 from .options import call_signature, options_of, with_inherited
+from .partition import computed
 from .reactions import Reactions
 from .solution import has_multipliers, projected, solved, solved_output
 from .symbols import column, fresh_symbols
 from .vocabulary import SympyVocabulary
+
+# What every method has in closed form, or has a reason not to.
+CLOSED = frozenset({'acceleration', 'multipliers', 'constraint_forces'})
 
 
 class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
@@ -157,11 +162,14 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
             del self.__dict__[name]
 
     def _new_system(self, in_velocities):
-        return build_system(
+        system = build_system(
             self._shape, self._arguments, exchange=self._exchange,
             in_velocities=in_velocities, **{
                 name: value for name, value in self._options.items()
                 if name in self._accepts})
+        if in_velocities and self._shape == 'kane':
+            check_lagrangian(system, self._sample)
+        return system
 
     def _drop_from_sample(self, symbols):
         if isinstance(self._sample, Mapping):
@@ -259,7 +267,10 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         Outputs ``acceleration``, ``multipliers`` and ``constraint_forces``.
         For a large model use its ``evaluate`` and ``assignments``.
         """
-        return self._solve()
+        return replace(self._solve(), lacking=self._lacking)
+
+    def _lacking(self, name):
+        return self._without(name) if name in CLOSED else None
 
     def _solve(self):
         return solved(self.system, self.equations_of_motion,
@@ -417,11 +428,3 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     def __repr__(self):
         return (f'<{type(self).__name__}: {len(self.q)} coordinates, '
                 f'{len(self.u)} speeds, {len(self._names)} constraint rows>')
-
-
-def computed(method):
-    """Names of the cached properties that were read."""
-    # One that a class overrides by a property keeps its value, too.
-    return {name for cls in type(method).__mro__
-            for name, member in vars(cls).items()
-            if isinstance(member, cached_property)}.intersection(vars(method))

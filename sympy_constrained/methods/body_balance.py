@@ -8,7 +8,8 @@ from sympy.physics.mechanics import RigidBody
 from sympy.physics.vector import Point
 
 from .. import _compat
-from ..errors import ConstraintError, KinematicsError, UnsupportedFeatureError
+from ..errors import (
+    ConstraintError, KinematicsError, UnsupportedFeatureError, check_kind)
 from ..graph import gradient, read
 from ..model.build import kinematics_of
 from ..model.constraint_rows import geometric_row
@@ -146,6 +147,10 @@ class Tree:
 
     def __init__(self, balance, joints):
         self.balance, self.kinematics = balance, balance.kinematics
+        for joint in joints:
+            if not hasattr(joint, 'child_point'):
+                check_kind('joints', joint, tuple, "Give joints of SymPy, or "
+                           "tuples (name, parent, child, point).")
         self.joints = [joint if hasattr(joint, 'child_point')
                        else Connection(*joint) for joint in joints]
         frame, velocity = self.kinematics.frame, self.kinematics.velocity

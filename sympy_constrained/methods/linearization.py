@@ -1,4 +1,5 @@
 """SymPy's ``Linearizer`` for the equations of a method."""
+from dataclasses import replace
 from warnings import warn
 
 from sympy import (
@@ -11,6 +12,7 @@ from ..errors import (
     ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
 from ..graph import GraphBuilder, GraphMatrix, jacobian, read, substitute
 from ..model.call_signatures import as_list, as_point
+from .partition import sharing_model
 from .references import written
 from .solution import has_multipliers
 
@@ -175,6 +177,10 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
             "Linearizer does not take. Give their integrals, if they have "
             "any, or linearize `rhs()`.")
     parts = partition(method, q_ind, qd_ind, q_dep, qd_dep)
+    if {*parts[3]} != {*method._udep} and not method._keeps_multipliers:
+        # Another basis divides by what may vanish at the operating point.
+        method = sharing_model(type(method), method, _system=replace(
+            method._system, u_dependent=tuple(parts[3])))
     rows = method.independent_rows
     moving = list(rows) if parts[3] else []
 

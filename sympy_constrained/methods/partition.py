@@ -1,10 +1,11 @@
 """Which coordinates lose their velocities to the constraints."""
+from functools import cached_property
+
 from ..analysis.constraint_rank import (
     independent_at, independent_columns, warn_of_branches)
 from ..errors import ConstraintError
 from ..model.call_signatures import arguments_of, as_list
 from ..precision import precise
-from .base import computed
 
 ONE_EACH = 'an embedding eliminates one velocity for each row'
 
@@ -94,3 +95,11 @@ def sharing_model(cls, method, **attributes):
     other.__dict__ = {name: value for name, value in vars(method).items()
                       if name not in computed(method)} | shared | attributes
     return other
+
+
+def computed(method):
+    """Names of the cached properties that were read."""
+    # One that a class overrides by a property keeps its value, too.
+    return {name for cls in type(method).__mro__
+            for name, member in vars(cls).items()
+            if isinstance(member, cached_property)}.intersection(vars(method))

@@ -1,10 +1,12 @@
 """Vakonomic motion in coordinates and momenta: Pontryagin's form."""
-from ..errors import MissingIngredientError, UnsupportedFeatureError
+from ..errors import (
+    MissingIngredientError, UnsupportedFeatureError, check_kind)
 from ..graph import (
     GraphMatrix, gradient, jacobian, substitute, time_derivative, without)
 from ..model.equations import EquationsOfMotion
 from .references import flat, frozen, inputs, units
 from .symbols import fresh_symbols
+from .vacco import VaccoMethod
 
 
 def hamiltonian_equations(method):
@@ -35,6 +37,8 @@ def hamiltonian_equations(method):
         If the Lagrangian is not quadratic or the constraints are not
         linear in the velocities, so that there is no explicit ``H``.
     """
+    check_kind('method', method, VaccoMethod,
+               "Give a VaccoMethod of the model.")
     method._check_rows()
     system = method.system
     n = len(system.q)

@@ -4,6 +4,7 @@ from warnings import warn
 from sympy.physics.mechanics import Force, Torque
 from sympy.physics.vector import Point
 
+from ..model.call_signatures import as_list
 from .joint_reactions import joint_reactions
 
 
@@ -117,5 +118,5 @@ class Reactions:
         self._check_reactions()
         joints = self._joints if joints is None else joints
         return joint_reactions(
-            self, list(getattr(joints, 'joints', joints)), rows, frame,
-            constants or {})
+            self, as_list(getattr(joints, 'joints', joints), 'joints'), rows,
+            frame, constants or {})

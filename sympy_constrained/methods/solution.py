@@ -45,8 +45,6 @@ def solved(system, equations, rows, name):
 def solved_output(name, doc):
     """Property that writes an output of ``closed_form``, if there is one."""
     def read(self):
-        if name not in self.closed_form.outputs:
-            raise self._without(name)
         return self.closed_form.sympy(name)
     read.__doc__ = doc
     return cached_property(read)

@@ -17,7 +17,7 @@ from sympy.physics.vector import ReferenceFrame
 from .. import _compat
 from ..errors import (
     ConstrainedDynamicsError, ConstraintError, KinematicsError,
-    UnsupportedFeatureError, raise_problems)
+    UnsupportedFeatureError, check_kind, raise_problems)
 
 
 def kane_shape(frame, q_ind, u_ind, kd_eqs=None, q_dependent=None,
@@ -202,9 +202,9 @@ def as_expressions(value, name, geometric=False):
 
 def as_dictionary(value, name):
     """A copy of a dictionary; None is an empty one."""
-    if value is not None and not isinstance(value, dict):
-        raise TypeError(f"`{name}` is {value!r}. Give a dictionary.")
-    return dict(value or {})
+    value = {} if value is None else value
+    check_kind(name, value, dict, 'Give a dictionary.')
+    return dict(value)
 
 
 def as_point(value):
@@ -282,8 +282,7 @@ def check_known(argument, given, known):
 
 
 def check_frame(frame, remedy='Give the inertial ReferenceFrame.'):
-    if not isinstance(frame, ReferenceFrame):
-        raise TypeError(f"`frame` is {frame!r}. {remedy}")
+    check_kind('frame', frame, ReferenceFrame, remedy)
 
 
 def check_bodies(bodies):

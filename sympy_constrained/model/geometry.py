@@ -183,15 +183,15 @@ class Geometry:
             for i, j in UPPER)
 
     def rotation_residuals(self, frames):
-        """Entries of ``R*R^T - 1`` that do not vanish identically."""
+        """Entries of ``R*R^T - 1`` that are more than rounding."""
         g, residuals = self.builder, {}
         for parent, child in dict.fromkeys(
                 link for frame in frames
                 for link in pairwise(self.way_to(frame))):
             R = self._read_matrix(_compat.orientations(parent)[child])
-            entries = (g.sub(g.dot(R[i], R[j]), int(i == j))
-                       for i, j in UPPER)
-            residuals.update((abs(x), None) for x in entries if x)
+            entries = ((g.dot(R[i], R[j]), int(i == j)) for i, j in UPPER)
+            residuals.update((abs(g.sub(x, y)), None) for x, y in entries
+                             if not g.same_value(x, y))
         return list(residuals)
 
     def total(self, axes, parts):

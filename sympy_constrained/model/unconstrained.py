@@ -10,7 +10,6 @@ from .kinematic_equations import solve_kinematics, solve_speeds
 from .kinematics import Kinematics
 from .kinetics import Kinetics, from_bodies, from_lagrangian
 from .loads import parse_loads
-from .velocity_checks import check_lagrangian
 
 
 class Unconstrained(NamedTuple):
@@ -56,7 +55,6 @@ def in_kanes_shape(builder, given, composite, in_velocities=False,
     if in_velocities:
         kinetics = kinetics._replace(
             applied=from_bodies(kinematics, (), loads).Q)
-        check_lagrangian(kinematics, kinetics)
     return Unconstrained(kinematics, kinetics, speeds, mass_rates, dict(
         q=tuple(q), u=tuple(u), frame=frame, bodies=tuple(bodies),
         loads=tuple(forces), q_dependent=tuple(dependent),

@@ -7,9 +7,8 @@ from mpmath import mp
 
 from .. import _compat
 from ..errors import (
-    ConstrainedDynamicsError, KinematicsError, MissingIngredientError,
-    UnsupportedFeatureError)
-from ..graph import Graph, gradient
+    ConstrainedDynamicsError, KinematicsError, MissingIngredientError)
+from ..graph import Graph
 
 
 def prepare_points(kinematics, bodies):
@@ -86,28 +85,6 @@ def reversed_speeds(kinematics, one, other):
             return []
         reversed_ones.append(x)
     return reversed_ones
-
-
-def check_lagrangian(kinematics, kinetics):
-    """Raise unless Lagrange's equations of the energy are the equations."""
-    # They are not where rolling, say, was put into velocities by hand.
-    g = kinematics.builder
-    slopes = gradient(g, kinetics.lagrangian[0][0],
-                      kinematics.u + kinematics.q)
-    count = len(kinematics.u)
-    for momentum, slope, [applied], [known] in zip(
-            slopes[:count], slopes[count:], kinetics.applied, kinetics.Q):
-        force = g.add(g.sub(slope, kinematics.bias(momentum)), applied)
-        if not agree(g, force, known):
-            raise UnsupportedFeatureError(
-                "The equations of motion of these bodies are not Lagrange's "
-                "equations of their kinetic energy. A velocity was set that "
-                "is not the derivative of a position (rolling put in by "
-                "hand?), a mass depends on the motion, or the angular "
-                "velocity is right for unit quaternions only. State every "
-                "velocity in the coordinates and give the constraints as "
-                "rows, give the Lagrangian of a quaternion instead of "
-                "bodies, or use UdwadiaKalabaMethod.")
 
 
 def agree(builder, a, b):

@@ -13,6 +13,7 @@ from sympy.physics.mechanics import (
     KanesMethod, LagrangesMethod, Lagrangian, Particle, Point, ReferenceFrame,
     RigidBody, System, dynamicsymbols, inertia)
 
+from ..errors import check_kind
 from ..model.call_signatures import arguments_of
 from ..model.units import units_of
 
@@ -212,6 +213,8 @@ class Model:
             If an upstream class is asked for a model of the other shape.
 
         """
+        check_kind('method', method, type, "Give a class, such as "
+                   "`UdwadiaKalabaMethod`.")
         upstream = next((shape for shape, cls in UPSTREAM.items()
                          if cls in method.__mro__), None)
         options = {**self.extra, **kwargs}

@@ -288,7 +288,7 @@ class CompiledEquations(Evaluator):
         if x.ndim == 2:
             return self._rates_of_batch(t, x, p, solver)
         rates = None
-        if x.ndim == 1:
+        if x.shape == (len(self.states),):
             key = solver, None if p is None else self.parameters(p).tobytes()
             quick = self._decided.get(key) or self._once(
                 key, lambda: self.quick_rates(

@@ -4,6 +4,8 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 
+from ..errors import check_kind
+from ..numeric.sensitivity.identification import Identification
 from ..scene.labels import COLORS, in_unit, tex
 
 
@@ -24,6 +26,8 @@ def plot_fit(result, units=None):
         Output or ``'t'`` -> text.
 
     """
+    check_kind('result', result, Identification,
+               "Pass the result of `identify`.")
     units = units or {}
     panels = [(record, motion, k) for record, motion in zip(
         result.measured, result.motions) for k in range(len(record.outputs))]

@@ -8,6 +8,7 @@ from itertools import permutations
 from sympy import Symbol, latex
 
 from .._compat import positions
+from ..errors import check_kind
 from ..model.call_signatures import arguments_of
 from ..model.units import units_of
 from ..numeric.names import label
@@ -69,11 +70,9 @@ def in_unit(name, unit):
 
 def check_trajectory(trajectory):
     """Raise for anything else, such as a method."""
-    if not isinstance(trajectory, Trajectory):
-        raise TypeError(
-            f"`trajectory` is of type {type(trajectory).__name__}, but a "
-            "Trajectory is needed. Pass the result of `simulate`, or the "
-            "attribute `motion` or `trajectory` of other results.")
+    check_kind(
+        'trajectory', trajectory, Trajectory, "Pass the result of `simulate`, "
+        "or the attribute `motion` or `trajectory` of other results.")
 
 
 def with_units(trajectory, model):

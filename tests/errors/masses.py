@@ -9,7 +9,7 @@ from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod, constraint_report)
 from sympy_constrained.errors import (
-    ConstrainedDynamicsError, MissingIngredientError)
+    ConstrainedDynamicsError, MissingIngredientError, UnsupportedFeatureError)
 
 a = Symbol('a', commutative=False)
 
@@ -74,6 +74,17 @@ CASES = (
          MissingIngredientError, 'The mass matrix is singular, so some',
          'accelerations are not determined',
          'Give every direction a mass or a constraint'),
+    Case('values of accelerations that are not determined',
+         lambda: flat(Lagrangian=-m*g*y).closed_form.evaluate(
+             {}, ['acceleration']), MissingIngredientError,
+         'The mass matrix is singular, so some', 'are not determined',
+         'Give every direction a mass or a constraint'),
+    Case('values of multipliers of an embedding',
+         lambda: HamelEmbedding(m*x.diff()**2/2, [x, y], nonhol_coneqs=[
+             y.diff() - x.diff()], q_dependent=[y]).closed_form.evaluate(
+                 {}, ['multipliers']), UnsupportedFeatureError,
+         "Hamel's equations have no `multipliers`", 'another one than that of',
+         'Read `corrected.multipliers`'),
     Case('a coordinate without mass and constraint',
          lambda: constraint_report(flat(qs=[x, y, z])), MissingIngredientError,
          'The model does not determine the',

@@ -1,9 +1,14 @@
 """Ready models, comparisons, pictures and the command line."""
 from errors.parts import Case, flat, kane
+from sympy_constrained import classify_constraints
 from sympy_constrained.__main__ import find_model
+from sympy_constrained.comparison import check_method
+from sympy_constrained.graph import Graph
+from sympy_constrained.methods import hamiltonian_equations
 from sympy_constrained.models import model
-from sympy_constrained.numeric import simulate
-from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.numeric import (
+    Crossing, compile_equations, simulate, singular_configurations)
+from sympy_constrained.plotting import plot_fit, plot_motion, plot_snapshots
 
 FLAT, HEAVY = flat(), kane()
 MOTION = simulate(FLAT, 0.1, [0, 0, 1, 0], constants={'m': 1, 'g': 9.81},
@@ -14,6 +19,30 @@ CASES = (
          ValueError, "`name` is 'pendulum', not a ready model",
          "Did you mean 'cart_pendulum'?",
          'Pass one of acceleration_level, andrews_squeezer,'),
+    *(Case(f'a text as `{name}`: {remedy}', call, TypeError,
+           f'`{name}`', "'a'", remedy)
+      for name, call, remedy in (
+          ('joints', lambda: HEAVY.joint_reactions(['a']),
+           'Give joints of SymPy, or'),
+          ('expression', lambda: Crossing('a'), 'Give an expression in'),
+          ('trajectory', lambda: singular_configurations('a'),
+           'Pass the result of `simulate`'),
+          ('points', lambda: plot_motion('a'), 'Give a dictionary'),
+          ('ax', lambda: plot_motion({}, 'a'), 'Give axes of matplotlib'),
+          ('result', lambda: plot_fit('a'), 'Pass the result of `identify`'),
+          ('method', lambda: hamiltonian_equations('a'),
+           'Give a VaccoMethod of the model'),
+          ('method', lambda: model('rolling_disc').form('a'),
+           'Give a class, such as'),
+          ('cls', lambda: check_method('a'), 'Give a class of methods'),
+          ('sample', lambda: classify_constraints(FLAT, 'a'),
+           'Give a dictionary of symbols'),
+          ('matrices', lambda: Graph.of('a'), 'Give a dictionary: name'),
+          ('values', lambda: FLAT.closed_form.evaluate('a'),
+           'Give a dictionary: input'))),
+    Case('one state too few', lambda: compile_equations(FLAT, {
+        'm': 1, 'g': 9.81}).rhs(0, [1]), ValueError,
+         '`x` has shape (1,)', 'for the states x, y', 'it must be (4,)'),
     Case('a line to a misspelt body',
          lambda: plot_snapshots(MOTION, HEAVY, lines=[('O', 'bobb')]),
          ValueError, "The place 'bobb' is not the name",

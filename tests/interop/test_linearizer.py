@@ -4,8 +4,9 @@ import warnings
 import numpy as np
 import pytest
 from mpmath import mp
-from sympy import Matrix, Rational, cos, lambdify, sin, symbols
-from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
+from sympy import Matrix, Rational, cos, lambdify, simplify, sin, symbols
+from sympy.physics.mechanics import (
+    LagrangesMethod, Particle, Point, ReferenceFrame, dynamicsymbols, msubs)
 
 from sympy_constrained import (
     ConstraintError, GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
@@ -177,6 +178,33 @@ def test_a_pivot_that_vanishes_at_the_operating_point():
                     [0, 0, -Rational(1, 2), 0]])
     for dependent in V[:2], V[1::-1]:
         assert method.linearize(qd_dep=dependent, **parts)[0] == right
+
+
+@pytest.mark.parametrize('shape', ['lagrange', 'kane'])
+def test_only_the_dependent_speeds_are_divided_by(shape):
+    """At the bottom of a circle a basis that solves for ``x'`` has no value.
+    """
+    row, (u, v) = x**2 + y**2 - l**2, dynamicsymbols('u v')
+    if shape == 'kane':
+        N, O = ReferenceFrame('N'), Point('O')
+        O.set_vel(N, 0)
+        P = O.locatenew('P', x*N.x + y*N.y)
+        P.set_vel(N, u*N.x + v*N.y)
+        method = UdwadiaKalabaMethod(
+            N, [x, y], [u, v], [x.diff() - u, y.diff() - v],
+            configuration_constraints=[row], bodies=[Particle('P', P, m)],
+            forcelist=[(P, -m*g*N.y)])
+    else:
+        u, v = V[:2]
+        method = GibbsAppellMethod(
+            m*(u**2 + v**2)/2 - m*g*y, [x, y], hol_coneqs=[row])
+    names = dict(q_ind=[x], q_dep=[y], qd_ind=[u], qd_dep=[v], A_and_B=True)
+    rest = {u.diff(): 0, v.diff(): 0, u: 0, v: 0, x: 0, y: -l}
+    expected = Matrix([[0, 1], [-g/l, 0]])
+    anywhere = method.linearize(**names)[0]
+    assert simplify(msubs(anywhere, rest)) == expected
+    there = method.linearize(**names, op_point=rest)[0]
+    assert simplify(there) == expected
 
 
 @pytest.mark.parametrize('changes, level, size', [

@@ -1,4 +1,5 @@
 """Blocks of steps in compiled code give the motion of single steps."""
+import runpy
 import warnings
 from functools import cache
 
@@ -14,7 +15,8 @@ from sympy.physics.mechanics import dynamicsymbols
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     Table, compile_equations, simulate)
-from sympy_constrained.numeric.integrate.blocks import Blocks, Interpolant
+from sympy_constrained.numeric.integrate.blocks import (
+    Blocks, Interpolant, is_compiled)
 from sympy_constrained.numeric.integrate.passage import PassageFinder
 
 loop = pytest.importorskip('sympy_constrained.numeric.integrate.loop')
@@ -154,6 +156,24 @@ def test_determinants():
     scaled = matrices[3:]*scale
     np.testing.assert_array_equal(signs[3:], np.linalg.slogdet(scaled)[0])
     np.testing.assert_array_equal(sizes[3:], abs(scaled).max(axis=(1, 2)))
+
+
+def test_files_of_another_source_are_no_compiled_code(tmp_path):
+    """As after an upgrade: numba compiles again then."""
+    source, text = tmp_path/'part.py', (
+        'import numba\n\n\n@numba.njit(cache=True)\n'
+        'def double(x):\n    return 2*x\n')
+
+    def double():
+        return runpy.run_path(str(source))['double']
+
+    source.write_text(text)
+    first = double()
+    assert not is_compiled(first)
+    assert first(3) == 6
+    assert is_compiled(first) and is_compiled(double())
+    source.write_text(text + '# changed\n')
+    assert not is_compiled(double())
 
 
 @pytest.mark.parametrize('is_there', [True, False])

@@ -259,8 +259,8 @@ def test_a_method_in_place_of_a_trajectory():
                 if name not in ('plot_motion', 'plot_sweep', 'plot_family',
                                 'plot_fit')]
     for draw in drawings:
-        with pytest.raises(TypeError, match='of type UdwadiaKalabaMethod, bu'
-                                            't a Trajectory.*`simulate`'):
+        with pytest.raises(TypeError, match='`trajectory` is <UdwadiaKalaba.*'
+                                            'the result of `simulate`'):
             draw(cranks.method, *['X']*(draw is plotting.plot_phase))
 
 

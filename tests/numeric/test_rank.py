@@ -10,9 +10,11 @@ from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from combinations import rotating
-from sympy_constrained import RouthMethod, UdwadiaKalabaMethod
-from sympy_constrained.errors import SimulationError
+from sympy_constrained import (
+    LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod)
+from sympy_constrained.errors import ConstraintError, SimulationError
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.timing import time_limit
 
 T = dynamicsymbols._t
 X, Y, Z = dynamicsymbols('x y z')
@@ -124,3 +126,41 @@ def test_what_only_the_kinematics_conserve():
         pytest.approx([0, .5, 0]))
     motion = simulate(method, 1, start)
     assert motion[w2][-1] == pytest.approx(.8)
+
+
+def test_the_rank_is_found_near_singular_coordinates():
+    """There the rates of a virtual displacement have no bound."""
+    q, w = dynamicsymbols('e:4'), dynamicsymbols('w:4')
+    N, B, O = ReferenceFrame('N'), ReferenceFrame('B'), Point('O')
+    B.orient_quaternion(N, q)
+    O.set_vel(N, 0)
+    body = RigidBody('body', O, B, 1, (inertia(B, 3, 4, 5), O))
+    model = dict(
+        frame=N, q_ind=q, u_ind=w, bodies=[body],
+        kd_eqs=[x.diff() - v for x, v in zip(q, w)],
+        configuration_constraints=[sum(x**2 for x in q) - 1])
+    place = np.array([.045, .6, .3, -.74])
+    rates = np.array([0, .5, -.7, .1])
+    place /= np.linalg.norm(place)
+    rates[0] = -place[1:]@rates[1:]/place[0]
+    with time_limit(5):
+        mapped = compile_equations(LinearMappingMethod(**model)).rhs(
+            0, [*place, *rates[1:]])
+    wanted = compile_equations(UdwadiaKalabaMethod(**model)).rhs(
+        0, [*place, *rates])
+    np.testing.assert_allclose(mapped, np.delete(wanted, 4), rtol=1e-9)
+
+
+@pytest.mark.parametrize('first', [0, 1])
+def test_a_redundant_row_may_have_no_gradient_at_a_time(first):
+    """Unless no other row leads on: the square alone has two branches."""
+    rows = [X - sin(T), X**2 - sin(T)**2]
+    energy = (X.diff()**2 + Y.diff()**2)/2 - X*Y
+    motion = simulate(UdwadiaKalabaMethod(energy, [X, Y], hol_coneqs=[
+        rows[first], rows[1 - first]]), 4, [0, 1, 1, 0])
+    # y'' = -sin(t)
+    assert motion[Y][-1] == pytest.approx(1 - 4 + np.sin(4), rel=1e-7)
+    assert motion[X][-1] == pytest.approx(np.sin(4))
+    with pytest.raises(ConstraintError, match='no gradient'):
+        simulate(UdwadiaKalabaMethod(energy, [X, Y], hol_coneqs=rows[1:]),
+                 4, [0, 1, 1, 0])

@@ -44,6 +44,7 @@ def test_every_method(seed):
     16824,              # a position row is shared with one of velocities
     # a residue beside no inertia determined a scale factor
     pytest.param(20054, marks=pytest.mark.slow),
+    79, 209,            # Lagrange's equations of a unit quaternion
     22575,              # rows that unit quaternions make redundant
     # a drive of a component of a unit quaternion
     pytest.param(27570, marks=pytest.mark.slow),

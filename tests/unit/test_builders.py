@@ -7,14 +7,15 @@ from mpmath import mp
 from sympy import (
     Eq, Integral, Matrix, Rational, S, Symbol, cos, sin, sqrt, symbols)
 from sympy.physics.mechanics import (
-    Force, ForceActuator, KanesMethod, Lagrangian, LagrangesMethod,
+    Force, ForceActuator, KanesMethod, LagrangesMethod,
     LinearPathway, Particle, Point, ReferenceFrame, RigidBody, System,
     dynamicsymbols, inertia)
 from sympy.physics.units import centimeter, kilogram, meter, newton
 
 from kkt import at, close
 from sympy_constrained import (
-    GibbsAppellMethod, RouthMethod, UdwadiaKalabaMethod, VaccoMethod)
+    GibbsAppellMethod, HamelEmbedding, RouthMethod, UdwadiaKalabaMethod,
+    VaccoMethod, VoronetsMethod)
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, KinematicsError,
     MissingIngredientError, UnsupportedFeatureError)
@@ -484,7 +485,7 @@ def beside_the_origin(velocity=None):
         point.set_vel(N, velocity)
     return VaccoMethod(**{
         **PLAIN, 'bodies': [Particle('T', point, m)],
-        'forcelist': [(point, k*N.x)]}, velocity_constraints=[u - y*v])
+        'forcelist': [(point, k*N.x)]}, velocity_constraints=[u - y*v - 1])
 
 
 def test_energies_that_have_a_value_in_a_part_of_space():
@@ -514,28 +515,60 @@ def test_energies_that_have_a_value_in_a_part_of_space():
         beside_the_origin(sqrt(x - 30)*v*N.x + u*N.y)
 
 
-def test_quaternions_need_their_lagrangian():
-    """Their angular velocity is that of the frame for the unit norm only."""
-    q, w = dynamicsymbols('e:4'), dynamicsymbols('w:4')
-    B = ReferenceFrame('B')
-    B.orient_quaternion(N, q)
-    top = RigidBody('top', O, B, m, (inertia(B, 2, 3, 4), O))
-    norm = [sum(e**2 for e in q) - 1]
-    kane = dict(
+def quaternion_body():
+    """Arguments of a body in a quaternion and a coordinate, its norm, and a
+    state with a unit quaternion.
+    """
+    q, w = [*dynamicsymbols('e:4'), x], [*dynamicsymbols('w:4'), u]
+    A, B = Point('A'), ReferenceFrame('B')
+    B.orient_quaternion(N, q[:4])
+    A.set_pos(O, x*N.x)
+    A.set_vel(N, u*N.x)
+    C = A.locatenew('C', B.x + 2*B.y)
+    C.v2pt_theory(A, N, B)
+    top = RigidBody('top', C, B, 3, (inertia(B, 2, 3, 4, S(1)/3), C))
+    state = dict(zip(q, (S(1)/5, S(2)/5, S(2)/5, S(4)/5, S(1)/3)))
+    rates = 2, -1, 0, 0, S(7)/3
+    state.update([*zip(w, rates), *zip((e.diff(t) for e in q), rates)])
+    return dict(
         frame=N, q_ind=q, u_ind=w, bodies=[top],
         kd_eqs=[e.diff(t) - s for e, s in zip(q, w)],
-        configuration_constraints=norm)
-    with pytest.raises(UnsupportedFeatureError, match=(
-            'for unit quaternions only.*the Lagrangian of a quaternion')):
-        RouthMethod(**kane)
-    state = dict(zip(q, (S(1)/5, S(2)/5, S(2)/5, S(4)/5)))
-    state.update(zip((e.diff(t) for e in q), (2, -1, 0, 0)))
-    state.update(zip(w, (2, -1, 0, 0)))
-    found, wanted = (method.closed_form.evaluate(
-        state, 'acceleration', context=mp)['acceleration'] for method in (
-        RouthMethod(Lagrangian(N, top), q, hol_coneqs=norm),
-        UdwadiaKalabaMethod(**kane)))
-    assert mp.mnorm(mp.matrix(found) - mp.matrix(wanted), mp.inf) < 1e-12
+        forcelist=[(C, -9*N.z - x*N.x), (B, 2*B.x - w[1]*N.y)]
+    ), [sum(e**2 for e in q[:4]) - 1], state
+
+
+@pytest.mark.parametrize('method', [
+    RouthMethod, VoronetsMethod, VaccoMethod, HamelEmbedding])
+def test_a_quaternion_needs_its_norm_only(method):
+    """Its angular velocity is that of the frame where the norm is one."""
+    kane, norm, state = quaternion_body()
+    rate = [sum(e*s for e, s in zip(kane['q_ind'][:4], kane['u_ind']))]
+    if method is HamelEmbedding:
+        kane |= dict(q_dependent=kane['q_ind'][:1], q_ind=kane['q_ind'][1:])
+    with pytest.raises(UnsupportedFeatureError, match='norm is not among'):
+        method(**kane)
+    with pytest.raises(UnsupportedFeatureError, match='put in by hand'):
+        method(**kane, velocity_constraints=[kane['u_ind'][0]])
+    for rows in ({'configuration_constraints': norm},
+                 {'velocity_constraints': rate}):
+        wanted = UdwadiaKalabaMethod(**kane, **rows).closed_form.evaluate(
+            state, 'acceleration', context=mp)['acceleration']
+        wanted = mp.matrix(wanted)
+        taken = method(**kane, **rows)
+        if method is HamelEmbedding:    # its equations, and what they lack
+            graph = taken.embedding.graph
+            found = graph.evaluate(state, ('Psi', 'G', 'E'), context=mp)
+            Psi, G, E = (mp.matrix(found[name]) for name in ('Psi', 'G', 'E'))
+            found = mp.lu_solve(Psi, G - E)
+        else:
+            multipliers = dict.fromkeys(getattr(taken, 'mu_vec', ()), 2)
+            found = mp.matrix(taken.closed_form.evaluate(
+                {**state, **multipliers}, 'acceleration',
+                context=mp)['acceleration'])
+        if len(found) < 5:
+            order = list(UdwadiaKalabaMethod(**kane, **rows).u)
+            wanted = mp.matrix([wanted[order.index(x)] for x in taken.u])
+        assert mp.mnorm(found - wanted, mp.inf) < 1e-12
 
 
 def test_what_no_equation_needs_may_be_unreadable():

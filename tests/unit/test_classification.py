@@ -4,7 +4,7 @@ An integral is differentiated, a bracket is taken by hand: ``bracket`` here
 knows nothing of the package.
 """
 import warnings
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from sympy_constrained import (
 from sympy_constrained.analysis.integrability.antiderivatives import (
     antiderivative)
 from sympy_constrained.models import MODELS, model
-from sympy_constrained.numeric import singular_configurations
+from sympy_constrained.numeric import Trajectory, singular_configurations
 
 t = dynamicsymbols._t
 x, y, z, w, s, p = ALL = dynamicsymbols('x y z w s p')
@@ -840,12 +840,12 @@ def test_without_redundancy_all_multipliers_are_unique():
 
 def test_singular_configurations_of_a_trajectory():
     condition = np.array([.5, 1e-7, 1e-9, 1e-8, .4, .3, .2])
-    run = SimpleNamespace(t=np.arange(7.), condition=condition,
-                          rank=np.array([4, 4, 4, 4, 4, 3, 4]))
+    run = Mock(Trajectory, t=np.arange(7.), condition=condition,
+               rank=np.array([4, 4, 4, 4, 4, 3, 4]))
     first, second = singular_configurations(run)
     assert (first.t, first.condition, first.rank) == (2, 1e-9, 4)
     assert (second.t, second.rank, second.index) == (5, 3, 5)
     assert str(first) == 't = 2: reciprocal condition 1.0e-09, rank 4'
     assert singular_configurations(run, below=1e-10)[0].t == 5
-    empty = SimpleNamespace(t=[], condition=[], rank=[])
+    empty = Mock(Trajectory, t=[], condition=[], rank=[])
     assert singular_configurations(empty) == ()

@@ -6,7 +6,8 @@ import pytest
 from mpmath import mp
 from sympy import Rational, sin, sqrt, symbols
 from sympy.physics.mechanics import (
-    Particle, Point, ReferenceFrame, System, dynamicsymbols)
+    Particle, Point, ReferenceFrame, RigidBody, System, dynamicsymbols,
+    inertia)
 
 from kkt import Reference, at, close
 from sympy_constrained import (
@@ -346,3 +347,16 @@ def test_floats_that_are_nearly_redundant_are_told(far):
             vel=[X - Y, X - (1 + Rational(far))*Y])).rank == 2
         assert constraint_report(system(
             vel=[X - 0.1*Y, 3*X - 3*0.1*Y])).rank == 1
+
+
+def test_rounding_in_a_rotation_is_no_constraint():
+    """A frame that is turned by a number beside coordinates."""
+    N, B, O = ReferenceFrame('N'), ReferenceFrame('B'), Point('O')
+    a, b, u, v = dynamicsymbols('a b u v')
+    B.orient_body_fixed(N, (a, 0.3, b), '313')
+    O.set_vel(N, 0)
+    body = RigidBody('body', O, B, 1, (inertia(B, 1, 2, 3), O))
+    method = UdwadiaKalabaMethod(
+        N, [a, b], [u, v], [a.diff() - u, b.diff() - v], bodies=[body],
+        velocity_constraints=[u - 2*v])
+    assert constraint_report(method).rank == 1

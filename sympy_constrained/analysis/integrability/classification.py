@@ -19,7 +19,8 @@ from ...model.build import build_system
 from ...model.call_signatures import arguments_of, bind_arguments
 from ...model.system import ConstrainedSystem
 from ...precision import precise
-from ..consistent_points import norm, orthonormal_rows, project_out
+from ..consistent_points import (
+    check_sample, norm, orthonormal_rows, project_out)
 from ..examined_states import relation
 from ..zero_tests import proved
 from .distribution import Distribution
@@ -89,6 +90,7 @@ def classify_constraints(model, sample=None, at=None,
 
     """
     system, sample = system_of(model, sample)
+    check_sample(system, sample)
     result = Classifier(system, sample, integrals).classification(at)
     if result.wrong_slot:
         warnings.warn(result.wrong_slot, stacklevel=2)

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 
 from ...errors import ConstrainedDynamicsError, NotFiniteError
 from ..codegen.native import NativeFunction, arguments_of
 from ..codegen.python_code import Generated
+from ..integrate.blocks import is_compiled
 from .schemes import IMPULSE, LATER, Scheme
 
 
@@ -100,8 +100,7 @@ class Steps:
                 origin, h, begin, age, x, history, states)
 
         self.loop = loop
-        self.is_compiled = bool(advance.signatures) or any(
-            Path(advance.stats.cache_path).glob('kernel.advance-*.nbi'))
+        self.is_compiled = is_compiled(advance)
 
     def advance(self, origin, h, begin, count):
         """Make steps from ``x``: their ends, fewer if one fails, and the

@@ -6,7 +6,6 @@ in Python, and the next block follows.
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -297,6 +296,10 @@ class Blocks:
 
 
 def is_compiled(function):
-    """Whether a function of the loop is compiled, here or in numba's files."""
-    return bool(function.overloads) or any(Path(
-        function.stats.cache_path).glob(f'loop.{function.__name__}-*.nbi'))
+    """Whether a function of numba is compiled, here or in its files.
+
+    Its index is empty for files of another version of numba or the source.
+    """
+    files = getattr(getattr(function, '_cache', None), '_cache_file', None)
+    index = getattr(files, '_load_index', dict)
+    return bool(function.overloads or index())

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from sympy import Matrix, sympify
+from sympy import Basic, Matrix, sympify
 
+from ...errors import check_kind
 from ...graph import Graph
 from ..codegen.native import with_given
 from ..compiled import compile_equations
@@ -64,6 +65,10 @@ class Crossing:
     jump: Mapping | None = None
     terminal: bool | int = False
     direction: float = 0.
+
+    def __post_init__(self):
+        check_kind('expression', self.expression, (int, float, Basic),
+                   "Give an expression in states, time and constants.")
 
 
 class Further(NamedTuple):

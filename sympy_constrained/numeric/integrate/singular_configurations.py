@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...errors import check_kind
+from ..trajectory import Trajectory
+
 
 @dataclass(frozen=True)
 class SingularConfiguration:
@@ -51,6 +54,8 @@ def singular_configurations(trajectory, below=1e-6):
         condition is below the bound, or the rank is not the usual one.
 
     """
+    check_kind('trajectory', trajectory, Trajectory,
+               "Pass the result of `simulate`.")
     condition = np.asarray(trajectory.condition, dtype=float)
     rank = np.asarray(trajectory.rank, dtype=int)
     if not len(condition):

@@ -9,10 +9,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from ...errors import ConstraintError, SingularEquationsError
-from ..manifold.projection import project
+from ..manifold.projection import project, size_of
 from ..tolerances import (
     ABOUT, CARRIED_CUT, CLEAR, DOUBTFUL, FAR, LAST_DIGITS, NEARBY, NEARER,
     NO_DIGIT, NOISE, ON_SET, ROUNDINGS, SMALL, VANISHING)
@@ -20,7 +19,7 @@ from .scaling import balance
 from .solver import LinearSolver
 
 
-# Minimum number of steps to a neighbouring state, along admissible speeds.
+# Number of steps to a neighbouring state, along admissible speeds.
 CARRIES = 4
 
 
@@ -50,7 +49,7 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     rows, columns = ([names[i] for i in blocks[0]]
                      for names in compiled.equations.labels)
     if is_on_set:
-        check_gradients(matrices, magnitudes, motion, rows)
+        check_gradients(compiled, t, base, p, matrices, magnitudes)
     try:
         solver = LinearSolver.decide(
             matrices, magnitudes, motion, rows, columns,
@@ -115,12 +114,25 @@ def _neighbours(compiled, t, base, p, is_on_set):
     return states, magnitudes
 
 
-def check_gradients(matrices, magnitudes, motion, names):
+def check_gradients(compiled, t, base, p, matrices, magnitudes):
     """Raise if a row vanishes on the constraint set only."""
-    here = np.max([np.abs(W).max(axis=1, initial=0) for W in matrices],
-                  axis=0)
-    lost = [names[i] for i in range(motion, len(here))
-            if here[i] < VANISHING*magnitudes[i].max()]
+    motion = compiled.motion//len(compiled.equations.blocks)
+
+    def vanishing(matrices):
+        here = np.max([np.abs(W).max(axis=1, initial=0) for W in matrices],
+                      axis=0)
+        return np.flatnonzero((here < VANISHING*magnitudes.max(
+            axis=1, initial=0))[motion:]) + motion
+
+    lost = vanishing(matrices)
+    if len(lost):                       # at this time only?
+        with suppress(ArithmeticError, ValueError):     # a table may end
+            later = project(compiled, t + NEARBY, base, p)
+            if later.is_within(ON_SET):
+                lost = np.intersect1d(lost, vanishing([compiled.first_block(
+                    ('W',), t + NEARBY, later.x, p)['W']]))
+    names, blocks = compiled.equations.labels[0], compiled.equations.blocks
+    lost = [names[blocks[0][i]] for i in lost]
     if lost:
         raise ConstraintError(
             f"There is no gradient, where the constraints hold, of "
@@ -194,12 +206,19 @@ def _carried(compiled, t, x, p, near, steps, i):
     free = [[] if name == 'holonomic' else index
             for name, index in compiled.levels]
 
-    def rates(_, q):
+    def rates(q):
         first, second = (project(
             compiled, t, np.append(q, state[n:]), p, free,
             least=CARRIED_CUT).x for state in speeds)
-        return np.diff([compiled.evaluate(('rates',), t, state, p)['rates'][
+        found = np.diff([compiled.evaluate(('rates',), t, state, p)['rates'][
             :, 0] for state in (first, second)], axis=0)[0]
+        # Where the coordinates are nearly singular, rates have no bound.
+        return found/max(1, np.abs(found).max(initial=0)/size_of(q))
 
-    q = solve_ivp(rates, (0, near), x[:n], max_step=near/CARRIES).y[:, -1]
+    q, h = x[:n], near/CARRIES
+    for _ in range(CARRIES):            # Runge and Kutta
+        a = rates(q)
+        b = rates(q + h/2*a)
+        c = rates(q + h/2*b)
+        q = q + h/6*(a + 2*b + 2*c + rates(q + h*c))
     return np.append(q, speeds[1][n:])

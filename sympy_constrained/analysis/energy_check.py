@@ -1,0 +1,61 @@
+"""Whether Lagrange's equations of the energy are the equations of motion."""
+from mpmath import mp
+
+from ..errors import UnsupportedFeatureError
+from ..graph import Graph, gradient
+from ..model.build import kinematics_of
+from ..precision import precise
+from .consistent_points import evaluated, norm, orthonormal_rows, project_out
+from .examined_states import examine
+from .zero_tests import values_at
+
+# A gap below these shares of its forces, and of all forces, is rounding.
+SAME, NOISE = mp.mpf('1e-9'), mp.mpf('1e-12')
+
+
+def check_lagrangian(system, sample):
+    """Raise unless bodies obey Lagrange's equations on the constraints.
+
+    There both may differ by a combination of the rows of ``A``, which only
+    changes multipliers: angular velocities of quaternions are right for the
+    unit norm. They differ by more where rolling, say, was put into velocities
+    by hand.
+    """
+    kinematics = kinematics_of(system)
+    g, out = system.graph.load(
+        kinematics.builder, ('lagrangian', 'applied', 'Q'))
+    slopes = gradient(g, out['lagrangian'][0][0],
+                      kinematics.u + kinematics.q)
+    count = len(kinematics.u)
+    forces = [[g.add(g.sub(slope, kinematics.bias(momentum)), applied)]
+              for momentum, slope, [applied] in zip(
+                  slopes[:count], slopes[count:], out['applied'])]
+    if all(g.same_value(x, y) for [x], [y] in zip(forces, out['Q'])):
+        return
+    graph = Graph.freeze(g, {'forces': (forces, 1), 'Q': (out['Q'], 1)})
+    if not agree_on_constraints(system, graph, sample):
+        raise UnsupportedFeatureError(
+            "The equations of motion of these bodies are not Lagrange's "
+            "equations of their kinetic energy. A velocity was set that is "
+            "not the derivative of a position (rolling put in by hand?), a "
+            "mass depends on the motion, or coordinates are a quaternion "
+            "whose norm is not among the constraints. State every velocity "
+            "in the coordinates and give the constraints as rows, or use "
+            "UdwadiaKalabaMethod.")
+
+
+def agree_on_constraints(system, graph, sample):
+    """Whether forces differ by a combination of rows at an admissible state.
+    """
+    # Its speeds are random, for at rest no velocity would be wrong.
+    known = {*system.graph.inputs, *system.q}.difference(system.u)
+    sample = {x: sample[x] for x in known.intersection(sample or ())}
+    values = examine(system, sample, seed=1).values
+    with precise():
+        out = values_at(system, graph, values, ('forces', 'Q'))
+        force, known = ([x for x, in out[name]] for name in ('forces', 'Q'))
+        rows, _ = orthonormal_rows(evaluated(system, values, ('A',))['A'])
+        gap, _ = project_out([x - y for x, y in zip(force, known)], rows)
+        size = NOISE*norm(force + known)
+        return all(abs(x) <= SAME*max(abs(y), abs(z)) + size
+                   for x, y, z in zip(gap, force, known))
