@@ -79,8 +79,6 @@ class Graph:
     @classmethod
     def of(cls, matrices, time=Symbol('t')):
         """Read SymPy matrices (name -> Matrix) as the outputs of a graph."""
-        check_kind('matrices', matrices, Mapping,
-                   "Give a dictionary: name -> Matrix.")
         for name, matrix in matrices.items():
             if not isinstance(matrix, MatrixBase):
                 raise TypeError(

@@ -1,13 +1,11 @@
 """Histories of a trajectory, and paths."""
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import cycle
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ..errors import check_kind
 from ..numeric.names import Names, label
 from ..numeric.tolerances import TOLERANCE
 from ..scene.labels import (
@@ -325,8 +323,6 @@ def plot_motion(points, ax=None):
     'x'
 
     """
-    check_kind('points', points, Mapping, "Give a dictionary: name -> pair of "
-               "arrays.")
     figure, ax = axes_for(ax, (4., 3.4))
     for color, (name, (x, y)) in zip(cycle(COLORS), points.items()):
         draw_path(ax, x, y, str(name), color)

@@ -4,7 +4,6 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ..errors import check_kind
 from ..scene.labels import COLORS, in_unit, tex, unit_of, visible
 
 
@@ -65,7 +64,6 @@ def draw_path(ax, x, y, name=None, color=None):
 
 def axes_for(ax, size=(WIDTH, 2.8)):
     if ax is not None:
-        check_kind('ax', ax, plt.Axes, "Give axes of matplotlib.")
         return ax.figure, ax
     return plt.subplots(figsize=size, layout='constrained')
 

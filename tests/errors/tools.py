@@ -3,12 +3,11 @@ from errors.parts import Case, flat, kane
 from sympy_constrained import classify_constraints
 from sympy_constrained.__main__ import find_model
 from sympy_constrained.comparison import check_method
-from sympy_constrained.graph import Graph
 from sympy_constrained.methods import hamiltonian_equations
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Crossing, compile_equations, simulate, singular_configurations)
-from sympy_constrained.plotting import plot_fit, plot_motion, plot_snapshots
+from sympy_constrained.plotting import plot_fit, plot_snapshots
 
 FLAT, HEAVY = flat(), kane()
 MOTION = simulate(FLAT, 0.1, [0, 0, 1, 0], constants={'m': 1, 'g': 9.81},
@@ -27,8 +26,6 @@ CASES = (
           ('expression', lambda: Crossing('a'), 'Give an expression in'),
           ('trajectory', lambda: singular_configurations('a'),
            'Pass the result of `simulate`'),
-          ('points', lambda: plot_motion('a'), 'Give a dictionary'),
-          ('ax', lambda: plot_motion({}, 'a'), 'Give axes of matplotlib'),
           ('result', lambda: plot_fit('a'), 'Pass the result of `identify`'),
           ('method', lambda: hamiltonian_equations('a'),
            'Give a VaccoMethod of the model'),
@@ -37,7 +34,6 @@ CASES = (
           ('cls', lambda: check_method('a'), 'Give a class of methods'),
           ('sample', lambda: classify_constraints(FLAT, 'a'),
            'Give a dictionary of symbols'),
-          ('matrices', lambda: Graph.of('a'), 'Give a dictionary: name'),
           ('values', lambda: FLAT.closed_form.evaluate('a'),
            'Give a dictionary: input'))),
     Case('one state too few', lambda: compile_equations(FLAT, {
