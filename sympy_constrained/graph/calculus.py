@@ -12,6 +12,7 @@ References
 """
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
+from math import nan
 
 from ..errors import ConstrainedDynamicsError
 from .nodes import ADD, CALL, COS, INV, MUL, ROOT, SIN
@@ -116,6 +117,20 @@ def slopes(builder, k, mask):
         return (x, g.mul(part, g.inv(k) if y == 2 else g.div(k, x))),
     return ((z, partial(g, k, i)) for i, z in enumerate(y or ())
             if g.depends[abs(z)] & mask)
+
+
+class NumericDerivation(Derivation):
+    """The same as numbers, at the builder's random real point.
+
+    That makes few nodes. A choice (``Piecewise``) gives nan.
+    """
+
+    def _rule(self, k):
+        g, (kind, index, _) = self.builder, self.builder.nodes[k]
+        if kind == CALL and chosen(g.templates[index]):
+            return nan
+        return sum(g.shadow(slope)*self._of(x)
+                   for x, slope in slopes(g, k, self.mask))
 
 
 class TimeDerivative(Derivation):

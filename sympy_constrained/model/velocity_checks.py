@@ -1,6 +1,7 @@
 """Velocities that were set, compared with the derivatives of positions."""
 import math
 from contextlib import suppress
+from operator import mul
 from random import Random
 
 from mpmath import mp
@@ -10,6 +11,8 @@ from ..errors import (
     ConstrainedDynamicsError, KinematicsError, MissingIngredientError,
     UnsupportedFeatureError)
 from ..graph import Graph, gradient
+from ..graph.calculus import NumericDerivation
+from ..graph.nodes import SHADOW_TOLERANCE
 
 
 def prepare_points(kinematics, bodies):
@@ -31,18 +34,27 @@ def check_velocities(kinematics, bodies):
     """Raise if a velocity that was set has speeds of the wrong sign."""
     # A velocity need not be the derivative of the position. If they differ in
     # nothing but signs of speeds, ``kd_eqs`` contradict the velocity.
-    for name, what, *vectors in velocities_and_rates(kinematics, bodies):
-        speeds = ', '.join(map(str, reversed_speeds(kinematics, *vectors)))
+    g, speeds = kinematics.builder, ()
+    along = NumericDerivation(g, {
+        x: g.shadow(kinematics.bias(x))
+        for x in map(g.bound.get, [*g.inputs])})
+    for name, what, velocity, rate in velocities_and_rates(kinematics, bodies):
+        with suppress(ConstrainedDynamicsError):
+            if not equal(map(g.shadow, velocity), rate(along)):
+                speeds = reversed_speeds(kinematics, velocity, rate)
         if speeds:
             raise KinematicsError(
                 f"The velocity of {name} and the derivative of its "
-                f"{what} by `kd_eqs` have opposite signs of {speeds}. A "
-                "velocity that was set and `kd_eqs` contradict each "
-                "other; correct the sign in one of them.", name=name)
+                f"{what} by `kd_eqs` have opposite signs of "
+                f"{', '.join(map(str, speeds))}. A velocity that was set and "
+                "`kd_eqs` contradict each other; correct the sign in one of "
+                "them.", name=name)
 
 
 def velocities_and_rates(kinematics, bodies):
-    """Velocities and derivatives of positions of mass centres and frames."""
+    """Velocities of mass centres and frames, and what gives their placement a
+    rate: a function of a :class:`.NumericDerivation`.
+    """
     points = dict.fromkeys(body.masscenter for body in bodies)
     frames = dict.fromkeys(
         getattr(body, 'frame', kinematics.frame) for body in bodies)
@@ -61,31 +73,40 @@ def moving_points(kinematics, points):
             if point in positions and point not in kinematics.anchors:
                 yield (f'point {point}', 'position',
                        kinematics.velocity(point, axes),
-                       tuple(map(kinematics.bias, positions[point])))
+                       lambda rate, r=positions[point]: list(map(rate, r)))
 
 
 def turning_frame(kinematics, frame):
-    g, axes = kinematics.builder, kinematics.frame
+    axes, shadow = kinematics.frame, kinematics.builder.shadow
     R = kinematics.rotation(axes, frame)
-    rate = [tuple(map(kinematics.bias, row)) for row in R]
+
+    def turned(rate):
+        return [sum(map(mul, map(rate, R[i]), map(shadow, R[j])))
+                for i, j in ((2, 1), (0, 2), (1, 0))]
+
     return (f'frame {frame}', 'orientation',
-            kinematics.angular_velocity(frame, axes),
-            tuple(g.dot(rate[i], R[j]) for i, j in ((2, 1), (0, 2), (1, 0))))
+            kinematics.angular_velocity(frame, axes), turned)
 
 
-def reversed_speeds(kinematics, one, other):
+def reversed_speeds(kinematics, velocity, rate):
     """Speeds with opposite columns, if all other columns are equal."""
     g, reversed_ones = kinematics.builder, []
-    if all(map(g.same_value, one, other)):
-        return reversed_ones
-    for x, by_speed in zip(kinematics.speeds, kinematics.by_speed):
-        a, b = (tuple(map(by_speed, vector)) for vector in (one, other))
-        if all(map(g.same_value, a, b)):
+    for x, u, by_speed in zip(kinematics.speeds, kinematics.u, kinematics.by_speed):
+        one = list(map(NumericDerivation(g, {u: 1}), velocity))
+        other = rate(NumericDerivation(g, {
+            q: g.shadow(by_speed(v))
+            for q, v in zip(kinematics.q, kinematics.rates)}))
+        if equal(one, other):
             continue
-        if not all(g.same_value(v, -w) for v, w in zip(a, b)):
+        if not equal(one, [-w for w in other]):
             return []
         reversed_ones.append(x)
     return reversed_ones
+
+
+def equal(one, other):
+    """Whether numbers agree, as far as they are known."""
+    return not any(abs(x - y) > SHADOW_TOLERANCE*max(abs(x), abs(y), 1) for x, y in zip(one, other))
 
 
 def check_lagrangian(kinematics, kinetics):
