@@ -5,7 +5,6 @@ rational exponents and the trigonometric functions become nodes; any other
 function becomes a call: a SymPy expression with slots for its operands.
 """
 from fractions import Fraction
-from functools import lru_cache
 from warnings import warn
 
 from sympy import (
@@ -32,10 +31,9 @@ SLOTS = tuple(Dummy(f'slot{i}', dummy_index=7000000 + i, real=True)
               for i in range(MOST_SLOTS + 1))
 
 
-@lru_cache(maxsize=4096)
 def derivative(x, time, count=1):
-    """The time derivative of a function of time; SymPy's is slow."""
-    return x.diff(time, count)
+    """The time derivative of a function of time; ``x.diff`` is slow."""
+    return Derivative(x, (time, count))
 
 
 def read(builder, expr):

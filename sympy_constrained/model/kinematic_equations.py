@@ -16,8 +16,8 @@ def solve_kinematics(builder, equations, q, u, linear=True):
     :exc:`.KinematicsError` states all problems: equations that are missing,
     dependent, or not linear in ``q'`` and ``u``.
     """
-    rates = {x: derivative(x, builder.time) for x in q}
-    unknown = {x: rate for x, rate in rates.items() if rate not in u}
+    rates, speeds = {x: derivative(x, builder.time) for x in q}, {*u}
+    unknown = {x: rate for x, rate in rates.items() if rate not in speeds}
     for x in (*u, *q, *unknown.values()):
         builder.input(x, dynamic=True)
     solved = {}
