@@ -107,7 +107,8 @@ def row_problems(builder, k, partial, names, rates):
                "that is still to be solved for. Remove the row, or correct "
                "it, or name its coordinate in `q_ind`.")
     moving = builder.mask(partial)
-    wrong = [x for x, ref in names.items() if builder.mask([ref]) & moving]
+    wrong = moving and [x for x, ref in names.items()
+                        if builder.mask([ref]) & moving]
     if wrong:
         yield (f"Row {k} of `kd_eqs` is not linear in {wrong[0]}. Kinematic "
                "differential equations must be linear in the derivatives of "
