@@ -18,12 +18,16 @@ from ..graph.nodes import SHADOW_TOLERANCE
 def prepare_points(kinematics, bodies):
     """Form inertial positions and accelerations of all points."""
     # Rows that close loops, and their rates, equal some of these by value.
-    # Points without a position or a velocity are not needed.
+    # Points without a position or a velocity are not needed, nor are mass
+    # centres from which no other point is located.
+    centers = [x.masscenter for x in bodies]
     try:
-        points = kinematics.positions([x.masscenter for x in bodies])[1]
+        points = kinematics.positions(centers)[1]
     except ConstrainedDynamicsError:
         return
     for point in points:
+        if point in centers and len(_compat.positions(point)) < 2:
+            continue
         try:
             kinematics.acceleration(point, kinematics.frame)
         except ConstrainedDynamicsError:
