@@ -124,6 +124,9 @@ class NumericDerivation(Derivation):
     That makes few nodes. A choice (``Piecewise``) gives nan.
     """
 
+    def __init__(self, builder, seeds):
+        super().__init__(builder, {k: x for k, x in seeds.items() if x})
+
     def _rule(self, k):
         g, of, (kind, x, y) = self.builder, self._of, self.builder.nodes[k]
         if kind == CALL and chosen(g.templates[x]):

@@ -1,6 +1,7 @@
 """Velocities that were set, compared with the derivatives of positions."""
 import math
 from contextlib import suppress
+from functools import cache, partial
 from operator import mul
 from random import Random
 
@@ -39,13 +40,14 @@ def check_velocities(kinematics, bodies):
     # A velocity need not be the derivative of the position. If they differ in
     # nothing but signs of speeds, ``kd_eqs`` contradict the velocity.
     g, speeds = kinematics.builder, ()
+    columns = cache(partial(by_speeds, kinematics))
     along = NumericDerivation(g, {
         x: g.shadow(kinematics.bias(x))
         for x in map(g.bound.get, [*g.inputs])})
     for name, what, velocity, rate in velocities_and_rates(kinematics, bodies):
         with suppress(ConstrainedDynamicsError):
             if not equal(map(g.shadow, velocity), rate(along)):
-                speeds = reversed_speeds(kinematics, velocity, rate)
+                speeds = reversed_speeds(columns(), velocity, rate)
         if speeds:
             raise KinematicsError(
                 f"The velocity of {name} and the derivative of its "
@@ -92,14 +94,23 @@ def turning_frame(kinematics, frame):
             kinematics.angular_velocity(frame, axes), turned)
 
 
-def reversed_speeds(kinematics, velocity, rate):
+def by_speeds(kinematics):
+    """Every speed, and the derivatives by it of velocities, and of places in
+    their rates.
+    """
+    g = kinematics.builder
+    return [(x, NumericDerivation(g, {u: 1}), NumericDerivation(g, {
+        q: g.shadow(by_speed(rate))
+        for q, rate in zip(kinematics.q, kinematics.rates)}))
+        for x, u, by_speed in zip(
+            kinematics.speeds, kinematics.u, kinematics.by_speed)]
+
+
+def reversed_speeds(columns, velocity, rate):
     """Speeds with opposite columns, if all other columns are equal."""
-    g, reversed_ones = kinematics.builder, []
-    for x, u, by_speed in zip(kinematics.speeds, kinematics.u, kinematics.by_speed):
-        one = list(map(NumericDerivation(g, {u: 1}), velocity))
-        other = rate(NumericDerivation(g, {
-            q: g.shadow(by_speed(v))
-            for q, v in zip(kinematics.q, kinematics.rates)}))
+    reversed_ones = []
+    for x, by_speed, along in columns:
+        one, other = list(map(by_speed, velocity)), rate(along)
         if equal(one, other):
             continue
         if not equal(one, [-w for w in other]):
@@ -110,7 +121,8 @@ def reversed_speeds(kinematics, velocity, rate):
 
 def equal(one, other):
     """Whether numbers agree, as far as they are known."""
-    return not any(abs(x - y) > SHADOW_TOLERANCE*max(abs(x), abs(y), 1) for x, y in zip(one, other))
+    return not any(abs(x - y) > SHADOW_TOLERANCE*max(abs(x), abs(y), 1)
+                   for x, y in zip(one, other))
 
 
 def check_lagrangian(kinematics, kinetics):
