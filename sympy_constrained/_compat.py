@@ -39,6 +39,12 @@ def angular_acceleration(frame, inertial):
     return frame._ang_acc_dict.get(inertial)
 
 
+def entries(matrix):
+    """The entries of a matrix; ``flat`` copies and converts all of them."""
+    rep = matrix._rep
+    return rep.to_list_flat() if rep.domain.is_EXRAW else matrix.flat()
+
+
 def positions(point):
     """Adjacent point -> position of ``point`` relative to it."""
     return point._pos_dict

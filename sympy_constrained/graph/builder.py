@@ -92,17 +92,20 @@ class GraphBuilder(Nodes):
             return self.constant(total, sympy_float(total, first, second))
         if a == b:
             return self.mul(self.constant(2), a)
-        value = (self.values[a] + sign*self.values[k]) % PRIME
+        value = self.values[a] + (
+            self.values[k] if b > 0 else PRIME - self.values[k])
+        if value >= PRIME:              # faster than %
+            value -= PRIME
+        d, e = self.depends[a], self.depends[k]
         if value not in self._known and (
                 first[0] == MUL or second[0] == MUL):
             ref = self._circle(a, b) if b > 0 else None
-            if ref is None:
+            if ref is None and not (d ^ e) & self.dynamic:
                 ref = self._collected(a, b)
             if ref is not None:
                 return ref
         s, t = self.shadows[a], sign*self.shadows[k]
-        return self._new((ADD, a, b), value, s + t, max(abs(s), abs(t)),
-                         self.depends[a] | self.depends[k])
+        return self._new((ADD, a, b), value, s + t, max(abs(s), abs(t)), d | e)
 
     def _collected(self, a, b):
         """``(c + d)*x`` for ``c*x + d*x`` with constants, else None."""
@@ -136,7 +139,8 @@ class GraphBuilder(Nodes):
         """``x`` for ``x*sin(y)**2 + x*cos(y)**2``, else None."""
         # One of the two may be the last term of a sum.
         for p, q in ((a, b), (b, a)):
-            squares = self._squares(q)
+            squares = not self.depends[q] & ~self.depends[p] and (
+                self._squares(q))
             if not squares:
                 continue
             kind, rest, last = self.nodes[p]
@@ -164,8 +168,8 @@ class GraphBuilder(Nodes):
         if squares is None:
             kind, x, y = self.nodes[k]
             squares = {}
-            if kind == MUL and (x == y or self.nodes[x][0] == MUL
-                                or self.nodes[y][0] == MUL):
+            if kind == MUL and (self.depends[x] & self.depends[y]
+                                or self._squares(x) or self._squares(y)):
                 factors = self._factors(k)
                 if len({*factors}) < len(factors):
                     squares = {
@@ -234,14 +238,16 @@ class GraphBuilder(Nodes):
         value = (value & PRIME) + (value >> 127)    # faster than %
         if value >= PRIME:
             value -= PRIME
+        d, e = self.depends[a], self.depends[b]
         if ref is None and value not in self._known and (
-                x[0] == MUL or y[0] == MUL):
+                x[0] == MUL or y[0] == MUL) and not (
+                d & self.dynamic and e & self.dynamic):
             ref = self._constants_first(a, b)
         if ref is not None:
             return ref
         shadow = self.shadows[a]*self.shadows[b]
         return self._new((MUL, a, b), value, shadow, abs(shadow),
-                         self.depends[a] | self.depends[b])
+                         d | e)
 
     def _square_of_root(self, root, k):
         """``root*k`` if ``k`` has the same square root as factor, or None."""
@@ -256,12 +262,10 @@ class GraphBuilder(Nodes):
         return self.mul(x, z if y == root else y)
 
     def _constants_first(self, a, b):
-        """A product with its constants together, None if they are, or both
-        move.
+        """A product with its constants together, None if they are; not both
+        factors move.
         """
         if self.depends[a] & self.dynamic:
-            if self.depends[b] & self.dynamic:
-                return None
             a, b = b, a
         x, c = self._scaled(b)
         if self.depends[b] & self.dynamic:
@@ -382,7 +386,7 @@ class GraphBuilder(Nodes):
         total = 0
         for a, b in zip(x, y):
             if a and b:
-                term = self.mul(a, b)
+                term = self.mul(a, b) if a != 1 else b
                 total = self.add(total, term) if total else term
         return total
 
@@ -398,4 +402,5 @@ class GraphBuilder(Nodes):
 
     def added(self, x, y):
         """References of ``x + y``."""
-        return tuple(map(self.add, x, y))
+        return tuple([self.add(a, b) if a and b else a or b
+                      for a, b in zip(x, y)])

@@ -12,6 +12,7 @@ References
 """
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
+from math import nan
 
 from ..errors import ConstrainedDynamicsError
 from .nodes import ADD, CALL, COS, INV, MUL, ROOT, SIN
@@ -82,19 +83,18 @@ class Derivation:
 
     def _rule(self, k):
         g, of = self.builder, self._of
-        kind, index, operands = g.nodes[k]
-        pieces = kind == CALL and chosen(g.templates[index])
+        kind, x, y = g.nodes[k]
+        if kind == ADD:
+            return g.add(of(x), of(y))
+        if kind == MUL:
+            return g.add(g.mul(y, of(x)), g.mul(x, of(y)))
+        pieces = kind == CALL and chosen(g.templates[x])
         if pieces:
-            rates = [of(x) if i in pieces else x
-                     for i, x in enumerate(operands)]
-            return g.call(g.templates[index], rates) if any(
+            rates = [of(z) if i in pieces else z for i, z in enumerate(y)]
+            return g.call(g.templates[x], rates) if any(
                 rates[i] for i in pieces) else 0
-        total = 0
-        for x, slope in slopes(g, k, self.mask):
-            rate = of(x)
-            if rate:
-                total = g.add(total, g.mul(slope, rate))
-        return total
+        return g.sum(g.mul(slope, of(z))
+                     for z, slope in slopes(g, k, self.mask))
 
 
 def slopes(builder, k, mask):
@@ -116,6 +116,27 @@ def slopes(builder, k, mask):
         return (x, g.mul(part, g.inv(k) if y == 2 else g.div(k, x))),
     return ((z, partial(g, k, i)) for i, z in enumerate(y or ())
             if g.depends[abs(z)] & mask)
+
+
+class NumericDerivation(Derivation):
+    """The same as numbers, at the builder's random real point.
+
+    That makes few nodes. A choice (``Piecewise``) gives nan.
+    """
+
+    def __init__(self, builder, seeds):
+        super().__init__(builder, {k: x for k, x in seeds.items() if x})
+
+    def _rule(self, k):
+        g, of, (kind, x, y) = self.builder, self._of, self.builder.nodes[k]
+        if kind == CALL and chosen(g.templates[x]):
+            return nan
+        if kind == MUL:
+            return g.shadows[x]*of(y) + g.shadows[y]*of(x)
+        if kind == ADD:
+            return of(x) + of(y)
+        return sum(g.shadow(slope)*of(z) for z, slope in slopes(
+            g, k, self.mask))
 
 
 class TimeDerivative(Derivation):

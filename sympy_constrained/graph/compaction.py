@@ -73,9 +73,8 @@ class Parts:
                 waiting.pop()
                 continue
             if k not in begun:
-                factors = []
-                for ref in self.sums[k]:
-                    factors += self.factors(ref)
+                factors = [x for ref in self.sums[k]
+                           for x in self.factors(ref)]
                 if len({*factors}) == len(factors):     # most sums
                     waiting.pop()
                     continue
@@ -120,14 +119,10 @@ class Parts:
 
     def written(self, refs):
         """Nodes of two operands, and the map of references."""
-        nodes, known, moved = [], {}, {}
+        known, moved = {}, {}           # nodes in order, with their numbers
 
         def node(key):
-            k = known.get(key)
-            if k is None:
-                k = known[key] = len(nodes)
-                nodes.append(key)
-            return k
+            return known.setdefault(key, len(known))
 
         for k in (0, 1):
             moved[k], moved[-k] = node(self.nodes[k]), -k
@@ -145,7 +140,7 @@ class Parts:
                     function_of(self.nodes[k], refs, node))
                 moved[k], moved[-k] = ref, -ref
             waiting.pop()
-        return nodes, moved
+        return list(known), moved
 
     def _left(self, refs):
         """Outputs and nodes that are no part of others, the last first."""

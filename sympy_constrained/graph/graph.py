@@ -208,7 +208,8 @@ class Graph:
     def operation_count(self, names=None):
         """Number of additions, multiplications and functions; no signs."""
         order, _ = used_nodes(self.nodes, self._flat(names))
-        return sum(self.nodes[k][0] not in (CONST, INPUT) for k in order)
+        kinds = [self.nodes[k][0] for k in order]
+        return len(kinds) - kinds.count(CONST) - kinds.count(INPUT)
 
     def symbols(self, names=None):
         """The inputs that occur in these outputs."""

@@ -5,7 +5,6 @@ rational exponents and the trigonometric functions become nodes; any other
 function becomes a call: a SymPy expression with slots for its operands.
 """
 from fractions import Fraction
-from functools import lru_cache
 from warnings import warn
 
 from sympy import (
@@ -32,10 +31,9 @@ SLOTS = tuple(Dummy(f'slot{i}', dummy_index=7000000 + i, real=True)
               for i in range(MOST_SLOTS + 1))
 
 
-@lru_cache(maxsize=4096)
 def derivative(x, time, count=1):
-    """The time derivative of a function of time; SymPy's is slow."""
-    return x.diff(time, count)
+    """The time derivative of a function of time; ``x.diff`` is slow."""
+    return Derivative(x, (time, count))
 
 
 def read(builder, expr):
@@ -61,14 +59,17 @@ def read_with(builder, expr, memo):
         if e in memo:
             stack.pop()
             continue
-        ref = None if type(e) in PLAIN else leaf(builder, e)
+        # the hash of an undefined function is slow
+        is_plain = not isinstance(e, AppliedUndef) and type(e) in PLAIN
+        ref = None if is_plain else leaf(builder, e)
         if ref is None:
             template, parts = slots_of(e)
-            missing = [p for p in parts if p not in memo]
-            if missing:
-                stack.extend(reversed(missing))
+            refs = list(map(memo.get, parts))
+            if None in refs:
+                stack += [p for p, ref in zip(parts[::-1], refs[::-1])
+                          if ref is None]
                 continue
-            ref = combine(builder, e, template, [memo[p] for p in parts])
+            ref = combine(builder, e, template, refs)
         memo[e] = ref
         stack.pop()
     return memo[expr]

@@ -321,7 +321,7 @@ def check_names(builder, fields):
         name = (x.func.__name__ if isinstance(x, AppliedUndef)
                 else x.name if type(x) is Symbol else str(x))
         other = known.setdefault(name, x)
-        if other == x or Dummy in (type(x), type(other)) or (
+        if other is x or other == x or Dummy in (type(x), type(other)) or (
                 kind(other) == kind(x) == 'the symbol'):
             continue
         one, two = (f'{kind(y)} `{y}`' for y in (other, x))

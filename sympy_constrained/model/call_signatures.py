@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from itertools import chain
 
 from sympy import (
-    Equality, Expr, ImmutableDenseMatrix, SympifyError, sympify)
+    Equality, Expr, ImmutableDenseMatrix, Mul, SympifyError, sympify)
 from sympy.core.function import AppliedUndef, Derivative
 from sympy.matrices import MatrixBase
 from sympy.physics.mechanics import (
@@ -298,11 +298,18 @@ def check_bodies(bodies):
             problems.append(
                 f"Body {k}, {body.name}, was given before, so its mass would "
                 "count twice. Remove the repetition.")
-        if sympify(body.mass, strict=True).is_extended_negative:
+        if is_negative(sympify(body.mass, strict=True)):
             problems.append(
                 f"Body {k}, {body.name}, has the negative mass {body.mass}. "
                 "Correct the sign.")
     raise_problems(problems, ConstrainedDynamicsError)
+
+
+def is_negative(x):
+    """Whether an expression is known to be negative."""
+    # no product of a symbol of unknown sign, for which SymPy takes long
+    return not any(factor.is_Symbol and factor.is_extended_positive is None
+                   for factor in Mul.make_args(x)) and x.is_extended_negative
 
 
 def frames_of(dyadic):

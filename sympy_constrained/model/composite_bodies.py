@@ -160,8 +160,12 @@ class CompositeRoute:
     def _find_composites(self, sets, turned):
         """Set of bodies -> mass, first moment, inertia, pole; moment and
         force.
+
+        What only rotation needs is zero for sets that no speed turns.
         """
         self.composites, self.loads = {}, {}
+        turning = [s for s, twists in turned.items()
+                   if any(any(twist[:3]) for twist in twists)]
         for s in sorted(sets, key=lambda s: (s.bit_count(), s)):
             inner, rest = [], s
             while rest:
@@ -172,8 +176,9 @@ class CompositeRoute:
                 inner.append(largest)
                 rest &= ~largest
             pole = self._pole(s, inner, turned[s])
-            self.composites[s] = self._joined(pole, inner, rest)
-            self.loads[s] = self._load(pole, inner, rest)
+            turns = any(s & t == s for t in turning)
+            self.composites[s] = self._joined(pole, inner, rest, turns)
+            self.loads[s] = self._load(pole, inner, rest, turns)
 
     def _pole(self, s, inner, twists):
         """The point about which the inertia of a set is taken."""
@@ -214,25 +219,24 @@ class CompositeRoute:
                     join, total.get(frame, ZERO), numbers))
         return {frame: x for frame, x in total.items() if any(x)}
 
-    def _joined(self, pole, inner, rest):
+    def _joined(self, pole, inner, rest, turns):
         """Inertia of composites and single bodies about a pole."""
         g = self.builder
-        mass, h, J, own, first = 0, ZERO, (0,)*6, {}, {}
-        for s in inner:
-            m, moment, inertia, point = self.composites[s]
+        h, J, own, first = ZERO, (0,)*6, {}, {}
+        inner = [self.composites[s] for s in inner]
+        rest = [self.bodies[i] for i in bits(rest)]
+        mass = g.sum(m for m, *_ in inner + rest)
+        if not turns:
+            return mass, h, J, pole
+        for m, moment, inertia, point in inner:
             h, J = g.added(h, moment), g.added(J, inertia)
-            mass = g.add(mass, m)
             d = self._difference(point, pole)
             self._shift(m, d, own, first)
             if d and any(moment):
                 arm = self._measured(d)
                 for pair in (arm, moment), (moment, arm):
                     J = g.added(J, crossed(g, *pair, self.entries))
-        while rest:
-            bit = rest & -rest
-            rest ^= bit
-            m, point, frame, inertia = self.bodies[bit.bit_length() - 1]
-            mass = g.add(mass, m)
+        for m, point, frame, inertia in rest:
             add_to(g, own, frame, tuple(inertia[i][j] for i, j in ENTRIES))
             self._shift(m, self._difference(point, pole), own, first)
         for frame, numbers in first.items():
@@ -257,15 +261,15 @@ class CompositeRoute:
             add_to(g, own, frame, crossed(g, d, g.scaled(mass, d), (
                 self.entries if frame is self.axes else ENTRIES)))
 
-    def _load(self, pole, inner, rest):
+    def _load(self, pole, inner, rest, turns):
         g = self.builder
         moment = force = ZERO
         loads = [(*self.loads[s], self.composites[s][3]) for s in inner]
-        loads += [(*self.wrenches[i], self.bodies[i][1])
-                  for i in range(rest.bit_length()) if rest >> i & 1]
+        loads += [(*self.wrenches[i], self.bodies[i][1]) for i in bits(rest)]
         for n, f, point in loads:
-            arm = self._measured(self._difference(point, pole))
-            moment = g.added(g.added(moment, n), g.cross(arm, f))
+            if turns:
+                arm = self._measured(self._difference(point, pole))
+                moment = g.added(g.added(moment, n), g.cross(arm, f))
             force = g.added(force, f)
         return moment, force
 
@@ -328,6 +332,13 @@ class CompositeRoute:
             angular = g.added(angular, g.cross(h, c))
             linear = g.added(linear, g.scaled(m, c))
         return pole, angular, linear
+
+
+def bits(s):
+    """Positions of the bits of a set."""
+    while s:
+        yield (s & -s).bit_length() - 1
+        s &= s - 1
 
 
 def add_to(builder, table, frame, numbers):

@@ -78,9 +78,19 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration,
     return {
         'holonomic': [[h] for h in holonomic],
         'velocity': [[phi] for phi in residuals],
-        'holonomic_jacobian': jacobian(g, holonomic, kinematics.q),
+        'holonomic_jacobian': position_jacobian(kinematics, holonomic, rows),
         'velocity_jacobian': [row for row, _ in rows[:len(residuals)]],
         'A': [row for row, _ in rows], 'b': [[b] for _, b in rows]}
+
+
+def position_jacobian(kinematics, holonomic, rows):
+    """Rows of ``dh/dq``."""
+    # Where the ``q'`` are different speeds, these are those of ``dh'/du``.
+    places = {u: k for k, u in enumerate(kinematics.u)}
+    columns = [places.get(rate) for rate in kinematics.rates]
+    if None in columns or len({*columns}) < len(columns):
+        return jacobian(kinematics.builder, holonomic, kinematics.q)
+    return [[row[k] for k in columns] for row, _ in rows[:len(holonomic)]]
 
 
 def check_rows(kinematics, holonomic, velocity, residuals, rows):

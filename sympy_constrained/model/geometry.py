@@ -5,7 +5,7 @@ SymPy's objects. Each is searched breadth first in the order of insertion,
 which gives the shortest path, as SymPy takes it. Nothing is stored in the
 user's objects.
 """
-from functools import wraps
+from functools import cached_property, wraps
 from itertools import pairwise
 from operator import mul
 
@@ -83,12 +83,12 @@ class Geometry:
         """Parent of every object on its shortest path to ``root``."""
         return dict(breadth_first([root], neighbours))
 
-    @property
+    @cached_property
     def oriented(self):
         """The frames that have an orientation in the inertial frame."""
         return self._tree(self.frame, _compat.orientations)
 
-    @property
+    @cached_property
     def turning_frames(self):
         """The frames that have an angular velocity, each with its parent."""
         return self._tree(self.frame, _compat.angular_velocities)
@@ -130,7 +130,7 @@ class Geometry:
         return carried(known, frame, parents, turned)
 
     def _read_matrix(self, matrix):
-        flat = [read(self.builder, e) for e in matrix.flat()]
+        flat = [read(self.builder, e) for e in _compat.entries(matrix)]
         return tuple(tuple(flat[3*i:3*i + 3]) for i in range(3))
 
     def _product(self, a, b):
@@ -221,7 +221,8 @@ class Geometry:
             known = self._parts[id(vector)] = vector, [
                 (frame, tuple(read(self.builder, e) for e in (
                     # SymPy makes nan of nan times a column
-                    numbers.flat() if isinstance(numbers, MatrixBase)
+                    _compat.entries(numbers)
+                    if isinstance(numbers, MatrixBase)
                     else 3*[numbers]))) for numbers, frame in vector.args]
         return known[1]
 

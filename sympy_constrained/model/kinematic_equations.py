@@ -16,8 +16,8 @@ def solve_kinematics(builder, equations, q, u, linear=True):
     :exc:`.KinematicsError` states all problems: equations that are missing,
     dependent, or not linear in ``q'`` and ``u``.
     """
-    rates = {x: derivative(x, builder.time) for x in q}
-    unknown = {x: rate for x, rate in rates.items() if rate not in u}
+    rates, speeds = {x: derivative(x, builder.time) for x in q}, {*u}
+    unknown = {x: rate for x, rate in rates.items() if rate not in speeds}
     for x in (*u, *q, *unknown.values()):
         builder.input(x, dynamic=True)
     solved = {}
@@ -107,7 +107,8 @@ def row_problems(builder, k, partial, names, rates):
                "that is still to be solved for. Remove the row, or correct "
                "it, or name its coordinate in `q_ind`.")
     moving = builder.mask(partial)
-    wrong = [x for x, ref in names.items() if builder.mask([ref]) & moving]
+    wrong = moving and [x for x, ref in names.items()
+                        if builder.mask([ref]) & moving]
     if wrong:
         yield (f"Row {k} of `kd_eqs` is not linear in {wrong[0]}. Kinematic "
                "differential equations must be linear in the derivatives of "

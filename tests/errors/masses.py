@@ -37,6 +37,10 @@ def with_potential(energy):
 CASES = (
     Case('a negative mass', lambda: with_mass(-1), ConstrainedDynamicsError,
          'Body 0, a, has the negative', 'mass -1', 'Correct the sign'),
+    Case('a negative product of positive symbols',
+         lambda: with_mass(-Symbol('c', positive=True)*Symbol(
+             'd', positive=True)), ConstrainedDynamicsError,
+         'Body 0, a, has the negative', 'mass -c*d', 'Correct the sign'),
     Case('a product of inertia that stands there once',
          lambda: kane(bodies=[RigidBody('a', G, A, m, (
              inertia(A, 1, 1, 1) + k*outer(A.x, A.y), G))]),
