@@ -1,15 +1,15 @@
 """Discs that roll."""
 from __future__ import annotations
 
-from sympy import Integer, Matrix, cos, pi, sin, symbols, tan
+from sympy import Integer, Matrix, cos, sin, symbols, tan
 from sympy.physics.mechanics import (
-    Force, Lagrangian, Point, ReferenceFrame, RigidBody, System, cross, dot,
+    Force, Point, ReferenceFrame, RigidBody, System, cross, dot,
     dynamicsymbols, inertia)
 
 from ..contact import CircularRim, PlaneSurface
 from ._model import (
-    Model, bodies_model, friction, inertial, kane_model, lagrange_model, ready,
-    rigid_body, system_model)
+    Model, bodies_model, friction, inertial, kane_model, ready, rigid_body,
+    system_model)
 
 
 def _rolled(N, names, yaw, lean, spin):
@@ -234,42 +234,6 @@ def rolling_disc_lagrange() -> Model:
         start=dict(zip((*q, *speeds),
                        (0.0, 0.2, 0.0, 0.0, 0.0, 0.4, 0.1, 6.0, 1.8, 0.0))),
         fixed=(*q, *speeds[:3]), t_end=5.0)
-
-
-@ready
-def disc_on_incline() -> Model:
-    """A disc rolling down an inclined plane.
-
-    Mass ``m``, radius ``R``, slope ``alpha`` of length ``l``; one holonomic
-    row ties the distance ``y`` to the angle ``theta``.
-
-    Source: SymPy test suite, test_lagrange, test_disc_on_an_incline_plane.
-    """
-    y, theta = dynamicsymbols('y theta')
-    m, g, R, length, alpha = symbols('m g R l alpha')
-
-    N = ReferenceFrame('N')
-    A = N.orientnew('A', 'Axis', [pi/2 - alpha, N.z])
-    B = A.orientnew('B', 'Axis', [-theta, A.z])
-    center = Point('Do')
-    center.set_vel(N, y.diff()*A.x)
-    disc = rigid_body('D', center, B, m, 0, 0, m*R**2/2)
-    disc.potential_energy = m*g*(length - y)*sin(alpha)
-    known = 2*g*sin(alpha)/3
-    x, h = y*cos(alpha) + R*sin(alpha), (length - y)*sin(alpha) + R*cos(alpha)
-    wheel = [(x, h)] + [(x + R*cos(k*pi/12 - theta), h + R*sin(
-        k*pi/12 - theta)) for k in range(25)]
-    return lagrange_model(
-        Lagrangian(N, disc), [y, theta], hol_coneqs=[y - R*theta],
-        parameters={m: 1.5, g: 9.81, R: 0.2, length: 10.0, alpha: 0.3},
-        start={y: 0.0, theta: 0.0, y.diff(): 0.0, theta.diff(): 0.0},
-        fixed=(y, y.diff()), t_end=2.0,
-        dimensions={m: (1, 0, 0), y: (0, 1, 0), theta: (0, 0, 0)},
-        accelerations={y.diff().diff(): known, theta.diff().diff(): known/R},
-        multipliers=(-m*g*sin(alpha)/3,), visual={'lines': {
-            'slope': [(0, length*sin(alpha)), (
-                length*cos(alpha)/2, length*sin(alpha)/2)],
-            'disc': wheel}})
 
 
 @ready

@@ -852,9 +852,8 @@ def sum_of(loads, G, N):
 
 READY = ['rolling_disc_minimal', 'rolling_disc_lagrange',
          'two_wheeled_cart', 'chaplygin_sleigh', 'snakeboard',
-         'nonminimal_pendulum', 'driven_pendulum', 'appell_hamel',
-         'constant_speed_particle', 'acceleration_level',
-         'duplicated_rows', 'massless_coordinate', *(
+         'driven_pendulum', 'appell_hamel', 'constant_speed_particle',
+         'acceleration_level', 'duplicated_rows', 'massless_coordinate', *(
              pytest.param(name, marks=pytest.mark.slow) for name in (
                  'four_bar', 'parallel_cranks', 'rolling_disc',
                  'rolling_disc_contact', 'rolling_disc_dependent',

@@ -895,7 +895,7 @@ def test_interrupts_in_the_shell(monkeypatch, capsys):
 def test_the_command_in_a_shell():
     done = subprocess.run(
         [sys.executable, '-m', 'sympy_constrained', 'compare',
-         'disc_on_incline', '--t-end', '0', '--limit', '30', '--forms'],
+         'cartesian_pendulum', '--t-end', '0', '--limit', '30', '--forms'],
         capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert 'reference' in done.stdout and 'Appell, Maggi' in done.stdout

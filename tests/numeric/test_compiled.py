@@ -122,7 +122,7 @@ def test_parallel_cranks_near_the_constraint_set(cranks):
 
 @pytest.mark.parametrize('name, upstream', [
     ('rolling_disc_minimal', KanesMethod), ('four_bar', KanesMethod),
-    ('duffing_pendulum', LagrangesMethod)])
+    ('double_pendulum_lagrange', LagrangesMethod)])
 def test_methods_of_sympy_are_models_too(name, upstream):
     ready, _, ours, state = kept(name)
     theirs = ready.form(upstream)

@@ -35,7 +35,7 @@ X, Y, Z = dynamicsymbols('x y z')
 needs_llvm = pytest.mark.skipif(not has_llvm(), reason='no llvmlite')
 # The slow run has all models.
 QUICK = {'four_bar', 'parallel_cranks', 'rolling_disc', 'driven_pendulum',
-         'muscle_on_sphere', 'heavy_top_quaternion'}
+         'heavy_top_quaternion'}
 
 
 def close(found, wanted, condition=1.):
