@@ -70,8 +70,6 @@ def parser():
     compare.add_argument(
         '--forms', action='store_true',
         help='add the classical forms of GibbsAppellMethod')
-    compare.add_argument('--markdown', action='store_true',
-                         help='print Markdown')
     compare.set_defaults(run=compare_models)
     constraints = commands.add_parser(
         'constraints', help='rank, redundancy and classes of the constraints')
@@ -112,7 +110,7 @@ def compare_models(given):
         working(found, 'deriving, comparing and simulating')
         result = compare(found, given.t_end, limit=given.limit,
                          forms=given.forms)
-        print(result.to_markdown() if given.markdown else result, flush=True)
+        print(result, flush=True)
         if given.save:
             working(found, 'drawing')
         for path in result.save(given.save) if given.save else ():

@@ -142,7 +142,7 @@ def test_multipliers_of_redundant_rows_have_least_norm(motion, pendulum):
     assert ax.get_ylabel() == 'multiplier'
 
 
-def test_the_overview_and_paths_are_drawn(motion, tmp_path):
+def test_the_overview_is_drawn(motion, tmp_path):
     figure = plotting.plot(motion)
     assert [ax.get_ylabel() for ax in figure.axes] == [
         'coordinates', 'speeds', 'generalized constraint force',
@@ -150,9 +150,6 @@ def test_the_overview_and_paths_are_drawn(motion, tmp_path):
     title = figure.get_suptitle()
     assert title.startswith('constraint residuals at most ')
     figure.savefig(tmp_path/'overview.png')
-    figure = plotting.plot_motion({'joint': (motion['X'], motion['Y'])})
-    assert figure.axes[0].get_aspect() == 1
-    figure.savefig(tmp_path/'paths.png')
 
 
 def overview(name, **options):
@@ -256,8 +253,7 @@ def test_an_energy_of_zero_is_drawn_as_zero(motion):
 def test_a_method_in_place_of_a_trajectory():
     cranks = mechanisms.parallel_cranks()
     drawings = [getattr(plotting, name) for name in plotting.__all__
-                if name not in ('plot_motion', 'plot_sweep', 'plot_family',
-                                'plot_fit')]
+                if name not in ('plot_sweep', 'plot_family', 'plot_fit')]
     for draw in drawings:
         with pytest.raises(TypeError, match='of type UdwadiaKalabaMethod, bu'
                                             't a Trajectory.*`simulate`'):

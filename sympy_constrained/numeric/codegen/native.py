@@ -247,9 +247,7 @@ class NativeFunction:
         return self.function.address
 
     def text(self, language='llvm'):
-        """The generated text in a ``language``, ``'llvm'``, ``'c'`` or
-        ``'js'``.
-        """
+        """The generated text in a ``language``, ``'llvm'`` or ``'js'``."""
         code = import_module(f'.{language}_code', __package__)
         return code.scalar_text(self._program)
 
