@@ -3,10 +3,11 @@ from random import Random
 
 from mpmath import mp
 from sympy import (
-    Abs, Add, Derivative, DiracDelta, Float, Heaviside, Max, Min, Mul,
-    Piecewise, Pow, Rational, S, acos, asin, asinh, atan, atan2, cbrt, cos,
-    cosh, cot, exp, expand, expand_trig, factor, log, sec, sign, sin, sinh,
-    sqrt, symbols, tan, tanh, together)
+    Abs, Float, Heaviside, Max, Min, Piecewise, Rational, S, acos, asin, asinh,
+    atan, atan2, cbrt, cos, cosh, cot, exp, expand, expand_trig, factor, log,
+    sec, sign, sin, sinh, sqrt, symbols, tan, tanh, together)
+
+from kkt import at
 
 x, y, z = NAMES = symbols('x y z', real=True)
 DIGITS = 50
@@ -81,57 +82,9 @@ def point(seed):
     return {name: Rational(random.randint(-2000, 2000), 997) for name in NAMES}
 
 
-def step(a, middle):
-    return mp.mpf(a > 0) if a else middle
-
-
-FUNCTIONS = {Abs: abs, Max: max, Min: min, DiracDelta: lambda *_: mp.mpf(0),
-             Heaviside: step}
-
-
-def number(x):
-    return mp.mpf(x.p)/x.q if isinstance(x, Rational) else x
-
-
-def value(e, values, memo=None):
-    """The value of a SymPy expression, with SymPy's meaning of functions.
-
-    Not ``evalf``, which thinks about the conditions of nested branches for
-    hours; that the two agree has a test of its own. Impulses are left out, as
-    on the graph.
-    """
-    memo = {} if memo is None else memo
-
-    def of(part):
-        return value(part, values, memo)
-
-    if e in memo:
-        return memo[e]
-    if e in values:
-        found = number(values[e])
-    elif isinstance(e, Rational):
-        found = number(e)
-    elif e.is_number and not e.args:
-        found = mp.mpmathify(e.evalf(DIGITS + 30))
-    elif isinstance(e, Piecewise):
-        found = next(of(branch) for branch, condition in e.args
-                     if condition == True                       # noqa: E712
-                     or condition.func(*(Float(of(a), DIGITS + 15)
-                                         for a in condition.args)))
-    elif isinstance(e, Derivative):             # an impulse, too
-        assert e.expr.func == sign
-        found = mp.mpf(0)
-    elif isinstance(e, Add):
-        found = mp.fsum(map(of, e.args))
-    elif isinstance(e, Mul):
-        found = mp.fprod(map(of, e.args))
-    elif isinstance(e, Pow):
-        found = mp.power(*map(of, e.args))
-    else:
-        found = FUNCTIONS.get(e.func, getattr(mp, e.func.__name__, None))(
-            *map(of, e.args))
-    memo[e] = found
-    return found
+def value(e, values):
+    """The value of an expression without the graph, good to 60 digits."""
+    return at(e, values)[0]
 
 
 def same(found, wanted, digits=DIGITS - 10):

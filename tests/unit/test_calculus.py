@@ -9,7 +9,8 @@ from sympy import (
 from sympy.physics.mechanics import dynamicsymbols
 
 from expressions import (
-    NAMES, expression, expressions, number, point, same, value, x, y, z)
+    NAMES, expression, expressions, point, same, value, x, y, z)
+from kkt import number
 from sympy_constrained.errors import ConstrainedDynamicsError
 from sympy_constrained.graph import (
     Derivation, Graph, GraphBuilder, gradient, jacobian, read, substitute,
