@@ -14,7 +14,7 @@ from sympy_constrained.errors import (
     SingularEquationsError, UnsupportedFeatureError)
 from sympy_constrained.graph import Graph
 from sympy_constrained.numeric import (
-    compile_equations, consistent_state, grid, identify, linearize,
+    compile_equations, consistent_state, identify, linearize,
     matching_multipliers, simulate, sweep)
 from sympy_constrained.report import report
 
@@ -392,10 +392,6 @@ STARTS = (
          ValueError, '`chunk` is 2.5',
          'it is the number of runs that are sent at once',
          'Pass a whole number, 1 or more, or leave it out'),
-    Case('a grid of one number', lambda: grid({l: 5}), TypeError,
-         '`axes`: l has', 'no sequence of values', 'Give a list, also of one'),
-    Case('a grid of a list', lambda: grid([1]), TypeError, '`axes` must be',
-         'not list', 'a mapping from constants to their values'),
     Case('values of a sweep that are of several shapes', lambda: sweep(
         COMPILED, {l: [1, 2]},
         run=lambda compiled: np.zeros(int(compiled.p[2]))).values(),

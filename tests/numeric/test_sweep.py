@@ -17,7 +17,7 @@ import sweep_functions as work
 from mechanisms import g, l, m, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
-    Reason, SweepResult, grid, simulate, sweep)
+    Reason, SweepResult, simulate, sweep)
 from sympy_constrained.numeric.sweeps.jobs import Job, pack, unpacked
 
 LENGTHS = np.linspace(1, 3, 6)
@@ -136,8 +136,9 @@ def test_plain_functions(pendulum, numbers):
     assert found.values().tolist() == list(range(12))
     found = numbers(work.first_number, quantity=work.twice)
     assert found.values().tolist() == list(range(0, 24, 2))
-    energies = sweep(pendulum.compiled, grid({m: [1, 2], g: [3, 4]}),
-                     [0, 5, 0, 0], run=work.energy)
+    energies = sweep(
+        pendulum.compiled, [{m: a, g: b} for a in (1, 2) for b in (3, 4)],
+        [0, 5, 0, 0], run=work.energy)
     assert energies.values().tolist() == [15, 20, 30, 40]
     assert energies.parameter('m').tolist() == [1, 1, 2, 2]
     assert energies.parameter(g).tolist() == [3, 4, 3, 4]
@@ -163,7 +164,7 @@ def test_forms_of_parameters_and_states(pendulum, parameters, states):
 
 @pytest.mark.parametrize('change, message', [
     ({'parameters': {'L': [1, 2]}}, "'L' is no constant"),
-    ({'parameters': {l: [1, 2], m: [1, 2, 3]}}, "different numbers.*`grid`"),
+    ({'parameters': {l: [1, 2], m: [1, 2, 3]}}, "different numbers.*a list"),
     ({'parameters': {l: [1, 'a']}}, "Run 1: .*'a' is not a real number"),
     ({'parameters': {l: []}}, "empty"), ({'parameters': []}, "empty"),
     ({'parameters': [{l: 1}, {'k': 1}]}, "Run 1: .*'k' is no constant"),
