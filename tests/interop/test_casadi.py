@@ -49,10 +49,9 @@ def test_rates_of_large_models(name):
 
 
 @pytest.mark.parametrize('name', exports.QUICK)
-@pytest.mark.parametrize('solver', ['qr', 'lapacklu'])
-def test_every_solver_gives_the_same(name, solver):
+def test_the_sparse_solver_gives_the_same(name):
     _, compiled, start = ready(name)
-    f = to_casadi(compiled, 'rhs', .3, start, solver=solver)
+    f = to_casadi(compiled, 'rhs', .3, start, solver='qr')
     close(f(.3, start, compiled.p), compiled.rhs(.3, start))
 
 
