@@ -30,8 +30,8 @@ SYSTEMS = {
 WITHOUT_ANSWERS = {
     'four_bar', 'slider_crank', 'closed_chain', 'closed_chain_absolute',
     'closed_chain_3d', 'andrews_squeezer', 'rolling_disc_contact',
-    'rolling_disc_dependent', 'rolling_disc_lagrange', 'bicycle',
-    'bicycle_whole', 'n_link_pendulum_on_cart', 'double_pendulum_lagrange',
+    'rolling_disc_lagrange', 'bicycle', 'bicycle_whole',
+    'n_link_pendulum_on_cart', 'double_pendulum_lagrange',
     'damped_double_pendulum', 'furuta_pendulum', 'heavy_top_quaternion',
     'quaternion_top_lagrange', 'pinned_top'}
 

@@ -1,7 +1,7 @@
 """Discs that roll."""
 from __future__ import annotations
 
-from sympy import Integer, Matrix, cos, sin, symbols, tan
+from sympy import Integer, cos, sin, symbols, tan
 from sympy.physics.mechanics import (
     Force, Point, ReferenceFrame, RigidBody, System, cross, dot,
     dynamicsymbols, inertia)
@@ -156,54 +156,6 @@ def rolling_disc_contact() -> Model:
         parameters={g: 9.81, r: 0.26, m: 3.43},
         start={q1: 0.3, q2: 0.1, q3: 1.97, q4: -0.35, q5: 2.27,
                u1: -0.2, u2: 1.3, u3: 0.15, u4: 0.32, u5: 0.099}, t_end=2.0)
-
-
-@ready
-def rolling_disc_dependent() -> Model:
-    """A rolling disc with the velocity of its centre as dependent speeds.
-
-    Coordinates: yaw, lean, spin and ``q4``, the height of the centre
-    (downward positive), which the holonomic row ties to the lean. Six speeds:
-    angular velocity and velocity of the centre.
-
-    Source: SymPy test suite, test_kane2, test_aux_dep without its auxiliary
-    speeds.
-    """
-    q1, q2, q3, q4 = dynamicsymbols('q1:5')
-    u1, u2, u3, u4, u5, u6 = dynamicsymbols('u1:7')
-    r, m, g, i, j = symbols('r m g I J')
-
-    N = ReferenceFrame('N')
-    A, B, C = _rolled(N, 'ABC', q1, q2, q3)
-    C.set_ang_vel(N, u1*B.x + u2*B.y + u3*B.z)
-    C.set_ang_acc(N, C.ang_vel_in(N).dt(B)
-                  + cross(B.ang_vel_in(N), C.ang_vel_in(N)))
-    contact = Point('P')
-    contact.set_vel(N, 0)
-    center = contact.locatenew('O', q4*A.z + r*sin(q2)*A.y)
-    center.set_vel(N, u4*A.x + u5*A.y + u6*A.z)
-    center.set_acc(N, center.vel(N).dt(A)
-                   + cross(A.ang_vel_in(N), center.vel(N)))
-    omega = q1.diff()*A.z + q2.diff()*B.x + q3.diff()*B.y
-    rise = (center.pos_from(contact).dt(A)
-            + cross(A.ang_vel_in(N), center.pos_from(contact)))
-    rolling = center.vel(N) - cross(C.ang_vel_in(N),
-                                    center.pos_from(contact))
-    disc = rigid_body('disc', center, C, m, i, j, i, axes=B)
-    return kane_model(
-        N, [q1, q2, q3], [u1, u2, u3],
-        Matrix([*(dot(omega - C.ang_vel_in(N), axis) for axis in B),
-                dot(rise - center.vel(N), A.z)]),
-        q_dependent=[q4],
-        configuration_constraints=Matrix([dot(-r*B.z, A.z) - q4]),
-        u_dependent=[u4, u5, u6],
-        velocity_constraints=Matrix([dot(rolling, axis) for axis in A]),
-        bodies=[disc], forcelist=[(center, m*g*A.z)],
-        visual={'surfaces': _wheel(C, center, r)},
-        parameters={r: 0.3, m: 2.0, g: 9.81, i: 0.045, j: 0.09},
-        start={q1: 0.0, q2: 0.2, q3: 0.0, q4: -0.29,
-               u1: 0.1, u2: 6.0, u3: 0.4, u4: -1.8, u5: 0.029, u6: 0.006},
-        t_end=5.0)
 
 
 @ready

@@ -26,7 +26,6 @@ EXACT = mp.mpf(10)**-45
 REFUSED = {
     'rolling_disc_minimal': (UnsupportedFeatureError, 'put in by hand'),
     'rolling_disc_contact': (UnsupportedFeatureError, 'put in by hand'),
-    'rolling_disc_dependent': (UnsupportedFeatureError, '6 speeds'),
     'two_wheeled_cart': (UnsupportedFeatureError, '4 speeds'),
     'bicycle': (UnsupportedFeatureError, '6 speeds'),
     'heavy_top_quaternion': (UnsupportedFeatureError, '3 speeds'),

@@ -61,7 +61,6 @@ REFUSED = {
     'duplicated_rows': (RedundantConstraintsError, 'follows'),
     'rolling_disc_minimal': (UnsupportedFeatureError, 'put in by hand'),
     'rolling_disc_contact': (UnsupportedFeatureError, 'put in by hand'),
-    'rolling_disc_dependent': (UnsupportedFeatureError, '6 speeds'),
     'two_wheeled_cart': (UnsupportedFeatureError, '4 speeds'),
     'bicycle': (UnsupportedFeatureError, '6 speeds'),
     'heavy_top_quaternion': (UnsupportedFeatureError, '3 speeds'),
