@@ -6,7 +6,6 @@ import textwrap
 import threading
 from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
-    UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod, timing)
+    UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod)
 from sympy_constrained.__main__ import find_model, main
 from sympy_constrained.comparison import (
     Formulation, Verdict, compare, comparing, recipes)
@@ -721,24 +720,6 @@ def test_the_picture_of_a_comparison(disc):
     assert min(text.get_fontsize() for text in figure.findobj(
         match=lambda x: hasattr(x, 'get_fontsize'))) >= 8
     plt.close(figure)
-
-
-def test_slow_functions_are_called_less_often(monkeypatch):
-    calls, clock = [], [0.]
-
-    def lasts(seconds):
-        def function(t, x):
-            calls.append((t, x))
-            clock[0] += seconds
-        return function
-
-    monkeypatch.setattr(timing, 'time', SimpleNamespace(
-        process_time=lambda: clock[0]))
-    states = [(0, 'a'), (1, 'b')]
-    assert comparing.microseconds(lasts(2), states) == 2e6
-    assert calls == states
-    assert comparing.microseconds(lasts(2**-20), states) == 1e6/2**20
-    assert calls == states*(1 + comparing.REPEATS)
 
 
 def test_a_time_limit_raises_and_is_removed(monkeypatch):
