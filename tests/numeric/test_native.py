@@ -689,14 +689,6 @@ def test_redundant_rows_of_native_functions(doubled):
     close(out[:4], compiled.rhs(0, doubled.start))
 
 
-def test_numpy_has_no_native_function(pendulum):
-    compiled = compile_equations(pendulum.method, pendulum.constants,
-                                 backend='numpy')
-    with pytest.raises(UnsupportedFeatureError,
-                       match="'numpy' has no machine code.*'llvm'"):
-        compiled.native_function()
-
-
 # -- what is installed ----------------------------------------------------
 
 def test_the_best_backend_is_chosen_and_named(pendulum):

@@ -272,13 +272,6 @@ def test_a_system_with_an_actuator_and_a_redundant_constraint():
         same(at(method.acceleration, numbers()), PENDULUM)
 
 
-@pytest.mark.parametrize('thing', [5, N, BOB, object(), None])
-def test_other_objects_are_refused(thing):
-    with pytest.raises(UnsupportedFeatureError,
-                       match='(?s)cannot be read from .*Give a System'):
-        UdwadiaKalabaMethod.from_method(thing)
-
-
 # Bodies later
 
 def test_bodies_may_be_given_to_kanes_equations():

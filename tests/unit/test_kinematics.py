@@ -403,13 +403,6 @@ def test_a_marker_that_nothing_needs_may_be_anywhere(N, O, spoil):
     assert method.forcing == Matrix([[0]])
 
 
-def test_an_acceleration_in_the_kinematic_equations_is_refused():
-    with pytest.raises(KinematicsError, match=r'`kd_eqs` contains '
-                       r'Derivative\(u2\(t\), t\).*remove'):
-        solve_kinematics(GraphBuilder(t), [q1.diff() - u1 - u2.diff()],
-                         Q[:1], U)
-
-
 def test_constants_of_the_same_name_as_a_coordinate_are_apart(N, O):
     P = O.locatenew('P', Symbol('q1')*q1*N.x)
     motion = Model(N).motion
