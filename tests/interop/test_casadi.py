@@ -61,10 +61,7 @@ def test_the_sparse_solver_gives_the_same(name):
 def test_every_class_is_exported_without_a_state(cls):
     made = model('slider_crank')
     method = made.form(cls)
-    compiled = compile_equations(
-        method,
-        {c: made.parameters[c]
-         for c in method.equations_of_motion.constants})
+    compiled = compile_equations(method, made.parameters)
     state = np.linspace(.2, .9, len(compiled.states))
     close(to_casadi(method)(0, state, compiled.p), compiled.rhs(0, state))
 

@@ -60,10 +60,7 @@ def formed(name, cls):
     options = {'q_dependent': list(ready.coordinates[-2:])} if (
         cls is HamelEmbedding and name == 'rolling_disc_lagrange') else {}
     method = ready.form(cls, **options)
-    compiled = compile_equations(
-        method, {c: ready.parameters[c]
-                 for c in method.equations_of_motion.constants},
-        dict(ready.inputs))
+    compiled = compile_equations(method, ready.parameters, ready.inputs)
     guess = {s: ready.start.get(s, .3) for s in compiled.states}
     fixed = [s for s in compiled.states
              if s in ready.fixed or s not in ready.start]

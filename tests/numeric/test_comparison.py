@@ -187,9 +187,10 @@ def test_an_embedding_is_right_for_some_partitions_only(disc):
     """The disc with its path dependent is the textbook's good case."""
     assert disc['HamelEmbedding'].verdict is AGREES
     assert disc['HamelEmbedding'].reason == 'x, y dependent'
-    arguments = model('upright_disc').arguments
-    wrong = HamelEmbedding(**arguments, q_dependent=arguments['qs'][:3:2])
-    found = compare(wrong, constants=model_numbers('upright_disc', wrong))
+    given = model('upright_disc')
+    wrong = given.form(HamelEmbedding,
+                       q_dependent=given.coordinates[:3:2])
+    found = compare(wrong, constants=given.parameters)
     assert found['HamelEmbedding'].verdict is MUST_DIFFER
     assert 'wrong, because of curvature' in found['HamelEmbedding'].reason
     assert found['HamelEmbedding, corrected'].verdict is AGREES
@@ -553,12 +554,6 @@ def test_best_columns():
 
 
 # -- what may be given ---------------------------------------------------
-
-def model_numbers(name, method):
-    """Numbers of a ready model for a method made from another copy."""
-    known = {str(x): value for x, value in model(name).parameters.items()}
-    return {x: known[str(x)] for x in method.equations_of_motion.constants}
-
 
 @pytest.mark.parametrize('cls', [
     RouthMethod, VaccoMethod, LinearMappingMethod, GibbsAppellMethod,

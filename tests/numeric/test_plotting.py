@@ -456,10 +456,7 @@ def ready(name, t_end, **options):
     """A ready model with its motion."""
     made = model(name)
     method = made.form(UdwadiaKalabaMethod)
-    compiled = compile_equations(
-        method,
-        {x: made.parameters[x]
-         for x in method.equations_of_motion.constants}, dict(made.inputs))
+    compiled = compile_equations(method, made.parameters, made.inputs)
     start = consistent_state(compiled, made.start, fixed=made.fixed)
     motion = simulate(compiled, t_end, start, **{'t_eval': 201, **options})
     return SimpleNamespace(
@@ -541,10 +538,7 @@ def test_a_method_that_replaces_the_speeds_shows_the_same():
              **dict(zip(map(label, case.motion.states), x))}
     for kind in UdwadiaKalabaMethod, RouthMethod:
         method = sleigh.form(kind)
-        compiled = compile_equations(method, {
-            x: sleigh.parameters[x]
-            for x in method.equations_of_motion.constants
-        })
+        compiled = compile_equations(method, sleigh.parameters)
         motion = simulate(compiled, 1, [
             known[label(x)] for x in compiled.states], t_eval=101)
         ax = plotting.plot_snapshots(motion, method, times=[1.]).axes[0]
@@ -553,10 +547,7 @@ def test_a_method_that_replaces_the_speeds_shows_the_same():
         np.testing.assert_allclose(first, second, atol=1e-6)
     bicycle = model('bicycle')
     mapped = bicycle.form(LinearMappingMethod)
-    compiled = compile_equations(mapped, {
-        x: bicycle.parameters[x]
-        for x in mapped.equations_of_motion.constants
-    })
+    compiled = compile_equations(mapped, bicycle.parameters)
     motion = simulate(compiled, 0.1, consistent_state(compiled, {
         x: bicycle.start.get(x, 0) for x in compiled.states}), t_eval=11)
     with pytest.raises(MissingIngredientError,
