@@ -138,7 +138,22 @@ def test_functions_that_are_called_have_files_of_numba():
     """Others would be read even if they belong to an earlier version."""
     assert [name for name, item in vars(loop).items() if getattr(
         getattr(item, 'stats', None), 'cache_path', None)] == [
-            'solve_each', 'make_steps', 'make_runs', 'project_all', 'go_back']
+            'solve_each', 'determinants', 'make_steps', 'make_runs',
+            'project_all', 'go_back']
+
+
+def test_determinants():
+    random = np.random.default_rng(3)
+    matrices = random.normal(size=(40, 5, 5))
+    matrices[1, 2] = 0.
+    matrices[2, 0, 0] = np.nan
+    scale = random.uniform(0.1, 10, (5, 1))*random.uniform(0.1, 10, 5)
+    signs, sizes = loop.determinants(matrices, scale)
+    np.testing.assert_array_equal(signs[1], 0)
+    assert not signs[2] > 0 and not signs[2] < 0
+    scaled = matrices[3:]*scale
+    np.testing.assert_array_equal(signs[3:], np.linalg.slogdet(scaled)[0])
+    np.testing.assert_array_equal(sizes[3:], abs(scaled).max(axis=(1, 2)))
 
 
 @pytest.mark.parametrize('is_there', [True, False])
@@ -189,8 +204,9 @@ def test_an_error_in_an_event_keeps_the_steps_before(case, error):
     assert (np.diff(motion.t) > 0).all()
 
 
+@pytest.mark.parametrize('is_kept', [True, False])
 @pytest.mark.parametrize('method', [DOP853, RK45, RK23])
-def test_the_interpolants_are_those_of_scipy(method):
+def test_the_interpolants_are_those_of_scipy(method, is_kept):
     def rates(t, y):
         return np.array([y[1], -y[0]*t, y[0]*y[1]])
 
@@ -198,13 +214,14 @@ def test_the_interpolants_are_those_of_scipy(method):
     for _ in range(3):
         begin, before = solver.t, solver.y
         solver.step()
-    K = np.zeros((len(loop.tableau_of(method).c), 3))
-    K[:solver.n_stages + 1] = (
-        solver.K_extended if method is DOP853 else solver.K
-    )[:solver.n_stages + 1]
     wanted, blocks = solver.dense_output(), object.__new__(Blocks)
-    blocks.tableau = loop.tableau_of(method)
-    path = blocks.path(rates, begin, solver.t - begin, before, K)
+    blocks.loop, blocks.tableau = loop, loop.tableau_of(method)
+    K = np.zeros((len(blocks.tableau.c), 3))
+    if is_kept:
+        needed = loop.needed(blocks.tableau)
+        K[:needed] = (solver.K_extended if method is DOP853 else solver.K
+                      )[:needed]
+    path = blocks.path(rates, begin, solver.t - begin, before, K, is_kept)
     assert isinstance(path, Interpolant)
     times = np.linspace(begin, solver.t, 9)
     np.testing.assert_allclose(path(times), wanted(times), atol=1e-13)

@@ -142,10 +142,9 @@ class Batch:
             self.compiled, self.run.rank.solver, self.run.passages)
         x, every = y[:, :self.run.size], np.repeat(p, steps + 1, axis=0)
         W = compiled.first_block(('W',), t, x, every)['W']
-        scaled = W*solver.first.scale
-        signs = np.linalg.slogdet(scaled)[0]
+        signs, sizes = self.blocks.loop.determinants(W, solver.first.scale)
         is_good = (signs*np.repeat(signs[begins], steps + 1) > 0) & (
-            np.abs(scaled).max(axis=(1, 2)) <= OUTGROWN)
+            sizes <= OUTGROWN)
         start = self.span[0], x[begins], p
         good = np.logical_and.reduceat(is_good, begins) & is_regular(
             compiled, solver, *start) & (mass_spectrum(compiled, *start)[

@@ -18,9 +18,10 @@ from .dense_output import Interpolant
 from .rodas import Rodas5P
 
 
-# Steps in the first block if events may end it, and in any. A block is twice
-# as long as the number of steps that were accepted of the last one.
-FIRST, LONGEST = 256, 1024
+# Steps in the first block if events may end it, in any, and numbers in its
+# states. A block is twice as long as the number of steps that were accepted of
+# the last one.
+FIRST, LONGEST, NUMBERS = 256, 4096, 2**17
 # Steps in Python after a block without steps; twice as many after each more.
 PAUSE = 4
 
@@ -50,7 +51,9 @@ class Blocks:
         self.loop, self.run, self.options = loop, run, options
         self.tableau = loop.tableau_of(method)
         run.rank.solve_each = loop.solve_each
-        self.length, self.longest = FIRST if run.events else LONGEST, LONGEST
+        self.longest = int(np.clip(
+            NUMBERS//len(run.rates.begin), FIRST, LONGEST))
+        self.length = FIRST if run.events else self.longest
         self.pause, self.waiting = PAUSE, 0
         self._code = None, None         # a solver, and its machine code
         self._kept = ()                 # constants of the machine code
@@ -186,14 +189,16 @@ class Blocks:
     def block(self, solver, times, most) -> Block | None:
         """At most so many steps that follow, up to one that is not ordinary.
         """
-        n, most = len(solver.y), int(min(self.length, most))
+        run, n, most = self.run, len(solver.y), int(min(self.length, most))
         code = self.code(solver.t, solver.y[:self.run.size])
         if code is None:
             return None
         self.between = self.pieces(solver, most)
         T, drift = np.empty(most + 1), np.empty(most)
         Y, F = np.empty((2, most + 1, n))
-        K = np.empty((most, len(self.tableau.c), n))
+        # Kept for interpolants, which are seldom needed without events.
+        is_kept = run.events or run.pieces is not None or self.tableau.gamma
+        K = np.empty((most if is_kept else 1, len(self.tableau.c), n))
         T[0], Y[0], F[0] = solver.t, solver.y, solver.f
         states = np.empty((len(times), n))
         reason, steps, due, evaluations, h = self.loop.make_steps(
@@ -203,16 +208,20 @@ class Blocks:
             **self.options)
 
         def path(k):
-            return self.path(solver.fun, T[k], T[k + 1] - T[k], Y[k], K[k])
+            [begin], [end] = self.spans(T[k:k + 2])
+            return self.path(solver.fun, begin, end - begin, Y[k],
+                             K[k if is_kept else 0], is_kept)
 
-        rows = slice(steps + 1)
-        return Block(T[rows], Y[rows], F[rows], drift[:steps], states[:due], h,
-                     evaluations, path, reason == self.loop.FULL)
+        rows = slice(steps + 1)         # some of the times stay in use
+        return Block(T[rows].copy(), Y[rows], F[rows], drift[:steps],
+                     states[:due], h, evaluations, path,
+                     reason == self.loop.FULL)
 
-    def path(self, rates, t, h, y, K):
-        """The interpolant of a step with the stages ``K``."""
+    def path(self, rates, t, h, y, K, is_kept):
+        """The interpolant of a step, whose first stages ``K`` may be kept."""
         tableau = self.tableau
-        for k in range(tableau.stages + 1, len(tableau.c)):
+        for k in range(self.loop.needed(tableau) if is_kept else 0,
+                       len(tableau.c)):
             K[k] = rates(t + tableau.c[k]*h, y + h*(tableau.a[k, :k]@K[:k]))
         return Interpolant(t, h, y, h*(tableau.extension.T@K))
 
@@ -225,7 +234,7 @@ class Blocks:
         outputs = run.compiled.first_block(('W', 'r'), t, x)
         W, r = outputs['W'], outputs['r'][..., 0]
         steps = run.rank.holds_for(
-            W[1:], r[1:], t[1:], x[1:], block.drift)
+            W[1:], r[1:], t[1:], x[1:], block.drift, self.loop.determinants)
         if run.passages is None or not steps:
             return steps, False
         rows = slice(steps + 1)

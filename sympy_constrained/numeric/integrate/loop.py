@@ -36,8 +36,6 @@ from .rodas import Rodas5P
 FULL, END, TROUBLE = range(3)
 # Step sizes, as in SciPy.
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.
-# Rows from this length are added one by one.
-LONG = 12
 # Newton steps of a projection at each level.
 NEWTON = 4
 SIGNATURE = types.int32(types.float64, types.uintp, types.uintp, types.uintp,
@@ -222,9 +220,8 @@ def look_up(tables, count, t):
 @plain
 def stage(rates, t, h, y, a, K, k, trial, out):
     """Rates ``K[k]`` at a stage; returns whether they are good."""
-    combine(a[k, :k], K, trial)
-    for i in range(len(y)):
-        trial[i] = y[i] + h*trial[i]
+    fill(trial, y)
+    add(h, a[k, :k], K, trial)
     if is_bad(rates, t, trial, out):
         return False
     fill(K[k], out)
@@ -232,24 +229,13 @@ def stage(rates, t, h, y, a, K, k, trial, out):
 
 
 @plain
-def combine(weights, K, total):
-    """The sum ``total`` of weighted rows.
-
-    This order of the loops vectorizes for long rows.
-    """
-    n = len(total)
-    if n < LONG:
-        for i in range(n):
-            value = 0.
-            for k in range(len(weights)):
-                value += weights[k]*K[k, i]
-            total[i] = value
-        return
-    for i in range(n):
-        total[i] = 0.
+def add(h, weights, K, total):
+    """Add weighted rows, times ``h``."""
     for k in range(len(weights)):
-        for i in range(n):
-            total[i] += weights[k]*K[k, i]
+        weight = h*weights[k]
+        if weight != 0:
+            for i in range(len(total)):
+                total[i] += weight*K[k, i]
 
 
 @plain
@@ -311,40 +297,54 @@ def interpolant(rates, tableau, t, h, y, K, trial, out):
     """Coefficients of the powers 1, 2, ... of the part of a step, and whether
     they are good.
     """
-    for k in range(tableau.stages + 1, len(tableau.c)):
+    for k in range(needed(tableau), len(tableau.c)):
         if not stage(rates, t + tableau.c[k]*h, h, y, tableau.a, K, k,
                      trial, out):
             return np.zeros((0, 0)), False
-    powers = np.empty((tableau.extension.shape[1], len(y)))
+    powers = np.zeros((tableau.extension.shape[1], len(y)))
     for j in range(len(powers)):
-        combine(h*tableau.extension[:, j], K, powers[j])
+        add(h, tableau.extension[:, j], K, powers[j])
     return powers, True
 
 
 @plain
-def error_of(tableau, K, h, y, new, rtol, atol):
-    """The error of a step, relative to the tolerances."""
-    first = second = 0.
+def squares(weights, K, y, new, rtol, atol, total):
+    """The squares of weighted rows, relative to the tolerances."""
     for i in range(len(y)):
-        scale = atol + rtol*max(abs(y[i]), abs(new[i]))
-        one = two = 0.
-        for k in range(tableau.stages + 1):
-            one += tableau.error[k]*K[k, i]
-            two += tableau.second_error[k]*K[k, i]
-        first += (one/scale)**2
-        second += (two/scale)**2
+        total[i] = 0.
+    add(1., weights, K, total)
+    square = 0.
+    for i in range(len(y)):
+        square += (total[i]/(atol + rtol*max(abs(y[i]), abs(new[i]))))**2
+    return square
+
+
+@plain
+def error_of(tableau, K, h, y, new, rtol, atol, total):
+    """The error of a step, relative to the tolerances."""
+    first = squares(tableau.error, K, y, new, rtol, atol, total)
+    second = squares(tableau.second_error, K, y, new, rtol, atol, total)
     if first == 0 and second == 0:
         return 0.
     return abs(h)*first/np.sqrt((first + 0.01*second)*len(y))
 
 
 @plain
+def needed(tableau):
+    """The number of stages on which the error depends."""
+    return tableau.stages + int(tableau.error[tableau.stages] != 0)
+
+
+@plain
 def explicit_stages(rates, tableau, t, h, y, K, new, out):
-    """Stages of a Runge-Kutta method, the last one at the end ``new``."""
-    for k in range(1, tableau.stages + 1):
+    """Stages of a Runge-Kutta method, and the end ``new``."""
+    for k in range(1, needed(tableau)):
         if not stage(rates, t + tableau.c[k]*h, h, y, tableau.a, K, k, new,
                      out):
             return False
+    if needed(tableau) == tableau.stages:
+        fill(new, y)
+        add(h, tableau.b, K, new)
     return True
 
 
@@ -455,6 +455,36 @@ def solve_each(matrices, rights):
     return z, conditions
 
 
+@njit(cache=True, nogil=True)
+def determinants(matrices, scale):
+    """Signs of the determinants of scaled matrices, and their largest entries.
+    """
+    count, n = len(matrices), len(scale)
+    signs, sizes, A = np.ones(count), np.zeros(count), np.empty((n, n))
+    for k in range(count):
+        size, sign = 0., 1.
+        for i in range(n):
+            for j in range(n):
+                A[i, j] = matrices[k, i, j]*scale[i, j]
+                size = max(size, abs(A[i, j]))
+        for j in range(n):
+            pivot = j
+            for i in range(j + 1, n):
+                if abs(A[i, j]) > abs(A[pivot, j]):
+                    pivot = i
+            sign *= np.sign(A[pivot, j])*(1 if pivot == j else -1)
+            if not abs(sign) > 0:
+                break
+            for m in range(j, n):
+                A[j, m], A[pivot, m] = A[pivot, m], A[j, m]
+            for i in range(j + 1, n):
+                factor = A[i, j]/A[j, j]
+                for m in range(j + 1, n):
+                    A[i, m] -= factor*A[j, m]
+        signs[k], sizes[k] = sign, size
+    return signs, sizes
+
+
 @plain
 def solve_factored(A, rows, right, x):
     """Solve for one right side by the factors of :func:`factored`."""
@@ -515,7 +545,7 @@ def one_step(rates, tableau, rtol, atol, t, y, rate, J, end, h, K, new,
     Returns its time, the size of the next step, and the evaluations; no size
     if there is no such step.
     """
-    forward = np.sign(end - t)
+    n, forward = len(y), np.sign(end - t)
     least = 10*abs(np.nextafter(t, forward*np.inf) - t)
     evaluations, is_shorter = 0, False
     while h >= least:
@@ -532,8 +562,8 @@ def one_step(rates, tableau, rtol, atol, t, y, rate, J, end, h, K, new,
                                       out)
         if not is_good:
             return t, 0., evaluations
-        evaluations += tableau.stages
-        error = error_of(tableau, K, signed, y, new, rtol, atol)
+        evaluations += needed(tableau) - 1
+        error = error_of(tableau, K, signed, y, new, rtol, atol, out[:n])
         if error < 1:
             factor = MOST if error == 0 else min(
                 MOST, SAFETY*error**tableau.exponent)
@@ -588,7 +618,7 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
     J, trail = np.empty((n, n + 1)), np.empty((2*NEWTON, n + 1))
     due = evaluations = piece = 0
     for step in range(len(drift)):
-        t, y, moved = T[step], Y[step], Y[step + 1]
+        t, y, last = T[step], Y[step], Y[step + 1]
         made = K[step % len(K)]
         rate[:] = F[step]
         if step and t == stops[piece]:
@@ -609,29 +639,30 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
         evaluations += count
         if following == 0:
             return TROUBLE, step, due, evaluations, h
+        end = t_new
         if t_new == ends[piece]:
             t_new = stops[piece]
-        drift[step] = accepted(
-            correct, t_new, new, levels, moved, out, trail)
+        drift[step] = accepted(correct, t_new, new, levels, last, out, trail)
         if drift[step] < 0:
             return TROUBLE, step, due, evaluations, h
         F[step + 1] = made[stages]
-        if tableau.gamma or distance(moved, new) > 0:
+        if (tableau.gamma or needed(tableau) == stages
+                or distance(last, new) > 0):
             evaluations += 1
-            if is_bad(rates, t_new, moved, out):
+            if is_bad(rates, end, last, out):
                 return TROUBLE, step, due, evaluations, h
             F[step + 1] = out[:n]
         before, powers = due, np.zeros((0, 0))
         while due < len(times) and forward*(times[due] - t_new) <= 0:
             if due == before:
                 powers, is_good = interpolant(
-                    rates, tableau, t, t_new - t, y, made, trial, out)
-                evaluations += len(tableau.c) - stages - 1
+                    rates, tableau, t, end - t, y, made, trial, out)
+                evaluations += len(tableau.c) - needed(tableau)
                 if not is_good:
                     return TROUBLE, step, before, evaluations, h
             between((times[due] - t)/(t_new - t), y, powers, new)
             if times[due] == t_new:
-                states[due] = moved
+                states[due] = last
             elif accepted(correct, times[due], new, levels,
                           states[due], out, trail) < 0:
                 return TROUBLE, step, before, evaluations, h

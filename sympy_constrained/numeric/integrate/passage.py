@@ -220,9 +220,16 @@ class PassageFinder:
         """Those of the steps ``k`` in which a zero is not excluded, as in
         ``_candidates``.
 
-        Cubics lead from state to state, and steps are halved all at once.
+        The rows between two states differ by no more than they would if they
+        changed as quickly as in the steps before, here and after. Otherwise
+        cubics lead from state to state, and steps are halved all at once.
         """
         y, slopes, step = y[:, :self.size], rates[:, :self.size], np.diff(t)
+        speed = np.full(len(t) + 1, np.inf)
+        speed[k + 1] = np.linalg.norm(
+            rows[k + 1] - rows[k], axis=(1, 2))/np.abs(step[k])
+        k = k[np.abs(step[k])*(speed[k] + speed[k + 1] + speed[k + 2])
+              > LITTLE*np.maximum(least[k], least[k + 1])]
         begin, width = np.zeros(len(k)), 1.
         ends = [(rows[k], least[k]), (rows[k + 1], least[k + 1])]
         while len(k) and width > FINEST:

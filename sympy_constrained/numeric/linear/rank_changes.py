@@ -62,18 +62,18 @@ class CarriedRank:
              "before and after are not comparable.", stacklevel=7)
         return t
 
-    def holds_for(self, W, r, t, x, drift):
+    def holds_for(self, W, r, t, x, drift, determinants):
         """For how many states in a row the decision needs no review.
 
-        ``W`` and ``r`` are those of the first block.
+        ``W`` and ``r`` are those of the first block; ``determinants`` is the
+        function of the loop.
         """
         if self.solver.kept is not None:
             return sum(1 for _ in takewhile(
                 bool, map(self._is_ordinary, W, r, t, x, drift)))
-        scaled = W*self.solver.first.scale
-        signs = np.linalg.slogdet(scaled)[0]
+        signs, sizes = determinants(W, self.solver.first.scale)
         count = leading((signs*(self._sign or signs[0]) > 0) & (
-            np.abs(scaled).max(axis=(1, 2), initial=0) <= OUTGROWN))
+            sizes <= OUTGROWN))
         if count:
             self._sign = signs[0]
         return count
