@@ -302,12 +302,12 @@ def sweeps(spec, by):
     our own process; on the clock other programs count, too. One run must
     fail.
     """
-    from sympy_constrained.numeric import grid, sweep
+    from sympy_constrained.numeric import sweep
     chain = Chain(spec)
     name, value = next(iter(chain.given.parameters.items()))
     values = value*np.linspace(0.9, 1.1, RUNS)
     values[RUNS//3] = 100*value                 # cannot be assembled
-    parameters = grid({name: values})
+    parameters = {name: values}
 
     def run(executor=None):
         own, began = time.process_time(), time.perf_counter()

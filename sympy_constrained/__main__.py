@@ -8,8 +8,6 @@ from pathlib import Path
 
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod, System
 
-from .analysis.constraint_rank import constraint_report, described
-from .analysis.integrability.classification import classify_constraints
 from .errors import ConstrainedDynamicsError, MissingIngredientError
 from .methods import UdwadiaKalabaMethod
 from .methods.base import ConstrainedMethod
@@ -17,8 +15,8 @@ from .models import MODELS, Model, model
 
 DESCRIPTION = """\
 Derive a model with every formulation that applies, SymPy's own included,
-compare them, simulate the model and write pictures; examine its constraints;
-or write a page in which the motion runs in a browser.
+compare them, simulate the model and write pictures; or write a page in which
+the motion runs in a browser.
 
 MODEL is the name of a ready model (see 'list'), or a Python file that makes a
 SymPy System, KanesMethod or LagrangesMethod object, or a method of this
@@ -70,13 +68,7 @@ def parser():
     compare.add_argument(
         '--forms', action='store_true',
         help='add the classical forms of GibbsAppellMethod')
-    compare.add_argument('--markdown', action='store_true',
-                         help='print Markdown')
     compare.set_defaults(run=compare_models)
-    constraints = commands.add_parser(
-        'constraints', help='rank, redundancy and classes of the constraints')
-    constraints.add_argument('models', nargs='+', metavar='MODEL')
-    constraints.set_defaults(run=lambda given: for_each(given, examined))
     page = commands.add_parser(
         'report', help='a page with a motion that runs in a browser')
     page.add_argument('models', nargs='+', metavar='MODEL')
@@ -112,7 +104,7 @@ def compare_models(given):
         working(found, 'deriving, comparing and simulating')
         result = compare(found, given.t_end, limit=given.limit,
                          forms=given.forms)
-        print(result.to_markdown() if given.markdown else result, flush=True)
+        print(result, flush=True)
         if given.save:
             working(found, 'drawing')
         for path in result.save(given.save) if given.save else ():
@@ -142,21 +134,6 @@ def write_pages(given):
         return True
 
     return for_each(given, written)
-
-
-def examined(found):
-    """Print what is known of the constraints of one model."""
-    method = found.form(UdwadiaKalabaMethod)
-    equations = method.equations_of_motion
-    known = {*equations.constants, *equations.states}
-    sample = {x: value for x, value in (
-        *found.parameters.items(), *found.start.items()) if x in known}
-    lines = described(method.system, constraint_report(method, sample))
-    classes = classify_constraints(method, sample)
-    if method.system.counts[2]:
-        lines += str(classes).splitlines()[1:]
-    print('\n  '.join([f'{found.name}: {found.title}', *lines]))
-    return True
 
 
 def for_each(given, run):

@@ -57,10 +57,8 @@ def kept(name, cls=UdwadiaKalabaMethod, backend='auto', **size):
     made = model(name, **size)
     method = made.form(cls)
     compiled = compile_equations(
-        method, {c: made.parameters[c]
-                 for c in method.equations_of_motion.constants},
-        dict(made.inputs), backend=backend)
-    start = consistent_state(compiled, dict(made.start), made.fixed)
+        method, made.parameters, made.inputs, backend=backend)
+    start = consistent_state(compiled, made.start, made.fixed)
     return made, method, compiled, start
 
 

@@ -12,7 +12,9 @@ from random import Random
 
 import mpmath
 from mpmath import mp
-from sympy import Derivative, Matrix, Rational, Symbol, sympify, zeros
+from sympy import (
+    Abs, Derivative, DiracDelta, Float, Heaviside, Matrix, Max, Min, Piecewise,
+    Rational, Symbol, sign, sympify, zeros)
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import Particle, dynamicsymbols
 
@@ -24,6 +26,10 @@ LARGE = mpmath.mpf(10)**-15
 
 
 # Numbers
+
+FUNCTIONS = {Abs: abs, Max: max, Min: min, DiracDelta: lambda *_: mp.mpf(0),
+             Heaviside: lambda a, middle: mp.mpf(a > 0) if a else middle}
+
 
 def at(expression, values):
     """``expression`` (a scalar or a matrix) at ``values``, an mpmath matrix.
@@ -48,6 +54,14 @@ def evaluate(expression, memo):
         return memo[expression]
     if expression.is_Number or expression.is_NumberSymbol:
         result = number(expression)
+    elif isinstance(expression, Derivative) and expression.expr.func == sign:
+        result = mp.mpf(0)              # an impulse is left out
+    elif isinstance(expression, Piecewise):
+        result = next(
+            evaluate(branch, memo) for branch, condition in expression.args
+            if condition == True                                # noqa: E712
+            or condition.func(*(Float(evaluate(x, memo), WORK)
+                                for x in condition.args)))
     elif isinstance(expression, (Symbol, Derivative, AppliedUndef)):
         raise ValueError(f"no value for {expression}")
     else:
@@ -60,7 +74,9 @@ def evaluate(expression, memo):
             base, exponent = args
             result = (mp.sqrt(base) if exponent == 0.5 else base**exponent)
         else:
-            result = getattr(mp, expression.func.__name__)(*args)
+            function = expression.func
+            result = (FUNCTIONS.get(function) or getattr(
+                mp, function.__name__))(*args)
     memo[expression] = result
     return result
 

@@ -88,14 +88,15 @@ class MethodCheck:
     __repr__ = __str__
 
 
-def check_method(cls, models=None, *, backends=None, seed=0):
+def check_method(cls, models=None, *, seed=0):
     r"""Check the laws of mechanics for a method class on models.
 
     Explanation
     ===========
 
     Each model is formed, by ``System.form_eoms`` if it is a ``System``, and
-    compiled with each backend. At random states on the constraints,
+    compiled with NumPy and LLVM, if it is installed. At random states on the
+    constraints,
 
     ===============  ====================================================
     law              relative error of
@@ -129,9 +130,6 @@ def check_method(cls, models=None, *, backends=None, seed=0):
         A subclass of :class:`.ConstrainedMethod`.
     models : str, Model or iterable of them, optional
         All ready models by default, which takes some minutes.
-    backends : iterable of str, optional
-        See :func:`.compile_equations`; NumPy and LLVM, if it is installed,
-        by default.
     seed : int
         Of the random states.
 
@@ -141,18 +139,16 @@ def check_method(cls, models=None, *, backends=None, seed=0):
     MethodCheck
 
     """
-    if backends is None:
-        backends = ['numpy', *(['llvm'] if has_llvm() else [])]
     check_kind('cls', cls, type, "Give a class of methods.")
     if isinstance(models, (str, Model)):
         models = [models]
     return MethodCheck(tuple(
         check_model(cls, ready_model(x) if isinstance(x, str) else x,
-                    list(backends), seed)
+                    seed)
         for x in (models or MODELS)))
 
 
-def check_model(cls, model: Model, backends, seed):
+def check_model(cls, model: Model, seed):
     known = {*cls._accepts, *signature(cls.__init__).parameters, 'sample'}
     strange = [name for name in model.extra if name not in known
                and name != 'acceleration_constraints']
@@ -165,7 +161,7 @@ def check_model(cls, model: Model, backends, seed):
         try:
             method = model.form(cls)
             equations = method.equations_of_motion
-            errors = law_errors(method, model, backends, seed)
+            errors = law_errors(method, model, seed)
         except Exception as error:
             text = f'{type(error).__name__}: {" ".join(str(error).split())}'
             return ModelCheck(model.name, reason=text, refused=(
@@ -177,7 +173,7 @@ def check_model(cls, model: Model, backends, seed):
     return ModelCheck(model.name, errors)
 
 
-def law_errors(method, model, backends, seed):
+def law_errors(method, model, seed):
     """Law -> largest relative error."""
     equations = method.equations_of_motion
     numbers = model.parameters, model.inputs or None
@@ -185,7 +181,7 @@ def law_errors(method, model, backends, seed):
         model.form(UdwadiaKalabaMethod), *numbers, 'numpy')
     states = random_states(model, reference, seed)[:STATES]
     errors: dict = {}
-    for backend in backends:
+    for backend in ['numpy'] + ['llvm']*has_llvm():
         compiled = compile_equations(method, *numbers, backend)
         found = []
         if tuple(equations.u) == tuple(method.system.u):

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from ..methods.base import ConstrainedMethod
 from ..models import Model
 from ..numeric import CompiledEquations, Trajectory
 from ..numeric.names import label
-from .table import as_markdown, as_text, wrapped
+from .table import as_text, wrapped
 
 
 # Largest relative difference that counts as agreement.
@@ -98,15 +98,6 @@ class Formulation:
         reason = joint + self.reason if self.reason else ''
         return f'{self.name} {self.verdict.value}{reason}'
 
-    def as_row(self):
-        """Dictionary of everything but the accelerations themselves."""
-        names = {'name': 'formulation', 'force_error': 'force error',
-                 'accelerations_count': 'unknown accelerations'}
-        return {names.get(f.name, f.name): getattr(self, f.name)
-                for f in fields(self)
-                if f.name not in ('is_ours', 'accelerations')} | {
-                    'verdict': self.verdict.value}
-
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -166,17 +157,6 @@ class Comparison:
             *wrapped([title, *(f'  {x}' for x in lines)]), '',
             as_text(self.formulations), '',
             *wrapped(f'  {x}' for x in self._motion())])
-
-    def to_markdown(self):
-        """The text of ``print`` in Markdown."""
-        title, *lines = self._headline()
-        return '\n\n'.join([
-            f'## {title}', '\n'.join(f'- {x}' for x in lines),
-            as_markdown(self.formulations),
-            '\n'.join(f'- {x}' for x in self._motion())])
-
-    def as_rows(self):
-        return [f.as_row() for f in self.formulations]
 
     def _headline(self):
         graph = self.method.system.graph

@@ -1,4 +1,4 @@
-"""Formulations as a table that fits a terminal, or as Markdown."""
+"""Formulations as a table that fits a terminal."""
 from __future__ import annotations
 
 import textwrap
@@ -29,18 +29,6 @@ def as_text(formulations):
         lines += textwrap.wrap(mark + reason, WIDTH,
                                subsequent_indent=' '*len(mark))
     return '\n'.join(lines)
-
-
-def as_markdown(formulations):
-    """A table of Markdown with notes below, numbers to the right."""
-    reasons = notes_of(formulations)
-    rules = ['---', *['---:']*(len(HEAD) - 2), '---']
-    rows = [HEAD, rules, *(
-        [cell.replace('|', r'\|') for cell in cells(f, reasons)]
-        for f in formulations)]
-    notes = [LEGEND, *(f'[{k}] {x}' for k, x in enumerate(reasons, 1))]
-    return '\n'.join([*(f"| {' | '.join(row)} |" for row in rows), '',
-                      *(f'{note}  ' for note in notes)])
 
 
 def notes_of(formulations):

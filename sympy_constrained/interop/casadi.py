@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from ..errors import UnsupportedFeatureError
+from ..model.call_signatures import check_choice
 from ..numeric.codegen.walk import functions_of, library
 from .exported import SOLVED, Exported
 
@@ -68,12 +69,10 @@ def to_casadi(model, name='rhs', t=0., x=None, *, constants=None,
     constants, inputs : mapping, optional
         As for :func:`.compile_equations`; ``CompiledEquations`` bring their
         own. Constants are always arguments of the function.
-    solver : 'auto', 'ldl', 'qr' or the name of a linear solver of casadi
-        ``'ldl'`` (mass matrix and Schur complement) and ``'qr'`` (sparse, any
-        regular ``W``) become operations. Another name, such as
-        ``'lapacklu'``, remains a call and makes ``rhs`` an ``MX`` function.
-        ``'auto'`` is ``'ldl'`` for a positive definite mass matrix, else
-        ``'qr'``.
+    solver : {'auto', 'ldl', 'qr'}
+        By the mass matrix and its Schur complement, or sparse, for any regular
+        ``W``. ``'auto'`` is ``'ldl'`` for a positive definite mass matrix,
+        else ``'qr'``.
 
     Returns
     =======
@@ -106,11 +105,6 @@ def to_casadi(model, name='rhs', t=0., x=None, *, constants=None,
     results.update(W=results['W'][e.use, e.use], r=results['r'][e.use])
     if name == 'residual':
         return residual(ca, e, arguments, **results)
-    if solver not in ('ldl', 'qr'):     # no operations: MX
-        inner = made(ca, 'matrices', arguments, results)
-        arguments = {key: ca.MX.sym(key, *value.shape)
-                     for key, value in arguments.items()}
-        results = dict(zip(results, inner(*arguments.values())))
     z = solution(ca, e, solver, results['W'], results['r'])
     if name == 'rhs':
         return made(ca, name, arguments, {
@@ -131,7 +125,8 @@ def functions(ca):
 
 def chosen(exported, solver):
     """The solver for a request, checked."""
-    if solver not in ('auto', 'ldl'):
+    check_choice('solver', solver, ('auto', 'ldl', 'qr'))
+    if solver == 'qr':
         return solver
     if exported.ldl_is_possible():
         return 'ldl'
@@ -171,9 +166,7 @@ def solution(ca, e, solver, W, r):
         return by_ldl(ca, e.motion, W, r)
     rows, columns = map(ca.DM, e.scales or [[1.]*len(e.use)]*2)
     W, r = ca.diag(rows)@W@ca.diag(columns), rows*r
-    if solver == 'qr':
-        return columns*ca.qr_solve(r, *ca.qr_sparse(W))
-    return columns*ca.solve(W, r, solver)
+    return columns*ca.qr_solve(r, *ca.qr_sparse(W))
 
 
 def by_ldl(ca, n, W, r):

@@ -3,17 +3,15 @@ from __future__ import annotations
 
 from sympy import Matrix, diag, eye
 
-from ..errors import UnsupportedFeatureError
 from ..graph import Graph
-from ..model.call_signatures import check_choice, check_known
-from ..numeric.codegen.solution import SchurFactors, blocks, select
+from ..model.call_signatures import check_known
+from ..numeric.codegen.solution import select
 from ..numeric.codegen.walk import library
 from ..numeric.names import label
 from .exported import Exported, free_name, loaded, names_in, renamed
 
 
-def to_pydy(model, t=0., x=None, *, multipliers='impulses', constants=None,
-            **kwargs):
+def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
     r"""Return a ``pydy.system.System`` for any equations of motion.
 
     Explanation
@@ -46,9 +44,6 @@ def to_pydy(model, t=0., x=None, *, multipliers='impulses', constants=None,
     t, x : float, sequence, optional
         A state where independent constraint rows are chosen; see
         :func:`.to_casadi`.
-    multipliers : {'impulses', 'eliminate'}
-        Whether unknown multipliers are integrated, or eliminated from the
-        equations, which is for small models.
     constants : mapping, optional
         Values by symbol. PyDy takes 1 for a constant without one.
     **kwargs
@@ -66,14 +61,11 @@ def to_pydy(model, t=0., x=None, *, multipliers='impulses', constants=None,
     MissingIngredientError
         If PyDy is not installed, or the state for choosing independent rows
         is missing.
-    UnsupportedFeatureError
-        If the multipliers cannot be eliminated.
 
     """
-    check_choice('multipliers', multipliers, ('impulses', 'eliminate'))
     system = library('pydy.system', 'PyDy').System
     exported = Exported.of(model, t, x, None if x is None else constants)
-    equations = OrdinaryEquations(exported, multipliers == 'impulses')
+    equations = OrdinaryEquations(exported)
     used = equations.graph.symbols()
     if equations.clock in used:
         kwargs['specifieds'] = {equations.clock: lambda x, t: t,
@@ -94,10 +86,10 @@ class OrdinaryEquations:
     """``q' = f``, ``M*u' = F``, with the names that PyDy's ``System`` reads.
 
     ``q`` are the states whose rates are explicit, ``u`` the others, with the
-    impulses of the multipliers if these are states.
+    impulses of the multipliers.
     """
 
-    def __init__(self, exported, impulses):
+    def __init__(self, exported):
         equations = exported.equations
         count = len(equations.states) - exported.motion
         q, u = equations.states[:count], equations.states[count:]
@@ -106,11 +98,8 @@ class OrdinaryEquations:
         self.names = new = {**renamed(equations), equations.t: self.clock}
         g, out = loaded(equations, new, ('rates', 'W', 'r'))
         M, F = select(out, exported.use)
-        if impulses:
-            u += tuple(free_name(f'{label(lam)}_impulse', taken)
-                       for lam in exported.multipliers)
-        else:
-            M, F = without_multipliers(exported, g, M, F)
+        u += tuple(free_name(f'{label(lam)}_impulse', taken)
+                   for lam in exported.multipliers)
         self.q = Matrix([new.get(x, x) for x in q])
         self.u = Matrix([new.get(x, x) for x in u])
         self._qdot, self._udot = (column.diff(equations.t)
@@ -127,20 +116,3 @@ class OrdinaryEquations:
     def kindiffdict(self):
         """Dictionary of the ``q'`` in terms of the states."""
         return dict(zip(self._qdot, self._rates))
-
-
-def without_multipliers(exported, g, W, r):
-    n = exported.motion
-    M, F = [row[:n] for row in W[:n]], r[:n]
-    if any(any(row[n:]) for row in W[:n]):
-        parts = blocks(W, n) if exported.ldl_is_possible() else None
-        factors = parts and SchurFactors(g, *parts)
-        if factors is None or factors.schur is None:
-            raise UnsupportedFeatureError(
-                "The multipliers cannot be eliminated: the mass matrix is not "
-                "positive definite, or this is unknown. Use "
-                "multipliers='impulses', or pass a state `x`.")
-        lam = factors.solve(F + r[n:])[n:]
-        F = [g.add(f, g.dot(lam, column))
-             for f, column in zip(F, zip(*parts[1]))]
-    return M, F

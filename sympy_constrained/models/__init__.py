@@ -11,8 +11,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from . import (  # noqa: F401 - they enter their models
-    bicycles, chains, discs, linkages, particles, pendulums, springs, tops,
-    vehicles)
+    bicycles, chains, discs, linkages, particles, pendulums, tops, vehicles)
 from ._model import READY, Model
 
 __all__ = ['MODELS', 'Model', 'model']

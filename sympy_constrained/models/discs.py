@@ -1,15 +1,15 @@
 """Discs that roll."""
 from __future__ import annotations
 
-from sympy import Integer, Matrix, cos, pi, sin, symbols, tan
+from sympy import Integer, cos, sin, symbols, tan
 from sympy.physics.mechanics import (
-    Force, Lagrangian, Point, ReferenceFrame, RigidBody, System, cross, dot,
+    Force, Point, ReferenceFrame, RigidBody, System, cross, dot,
     dynamicsymbols, inertia)
 
 from ..contact import CircularRim, PlaneSurface
 from ._model import (
-    Model, bodies_model, friction, inertial, kane_model, lagrange_model, ready,
-    rigid_body, system_model)
+    Model, bodies_model, friction, inertial, kane_model, ready, rigid_body,
+    system_model)
 
 
 def _rolled(N, names, yaw, lean, spin):
@@ -159,54 +159,6 @@ def rolling_disc_contact() -> Model:
 
 
 @ready
-def rolling_disc_dependent() -> Model:
-    """A rolling disc with the velocity of its centre as dependent speeds.
-
-    Coordinates: yaw, lean, spin and ``q4``, the height of the centre
-    (downward positive), which the holonomic row ties to the lean. Six speeds:
-    angular velocity and velocity of the centre.
-
-    Source: SymPy test suite, test_kane2, test_aux_dep without its auxiliary
-    speeds.
-    """
-    q1, q2, q3, q4 = dynamicsymbols('q1:5')
-    u1, u2, u3, u4, u5, u6 = dynamicsymbols('u1:7')
-    r, m, g, i, j = symbols('r m g I J')
-
-    N = ReferenceFrame('N')
-    A, B, C = _rolled(N, 'ABC', q1, q2, q3)
-    C.set_ang_vel(N, u1*B.x + u2*B.y + u3*B.z)
-    C.set_ang_acc(N, C.ang_vel_in(N).dt(B)
-                  + cross(B.ang_vel_in(N), C.ang_vel_in(N)))
-    contact = Point('P')
-    contact.set_vel(N, 0)
-    center = contact.locatenew('O', q4*A.z + r*sin(q2)*A.y)
-    center.set_vel(N, u4*A.x + u5*A.y + u6*A.z)
-    center.set_acc(N, center.vel(N).dt(A)
-                   + cross(A.ang_vel_in(N), center.vel(N)))
-    omega = q1.diff()*A.z + q2.diff()*B.x + q3.diff()*B.y
-    rise = (center.pos_from(contact).dt(A)
-            + cross(A.ang_vel_in(N), center.pos_from(contact)))
-    rolling = center.vel(N) - cross(C.ang_vel_in(N),
-                                    center.pos_from(contact))
-    disc = rigid_body('disc', center, C, m, i, j, i, axes=B)
-    return kane_model(
-        N, [q1, q2, q3], [u1, u2, u3],
-        Matrix([*(dot(omega - C.ang_vel_in(N), axis) for axis in B),
-                dot(rise - center.vel(N), A.z)]),
-        q_dependent=[q4],
-        configuration_constraints=Matrix([dot(-r*B.z, A.z) - q4]),
-        u_dependent=[u4, u5, u6],
-        velocity_constraints=Matrix([dot(rolling, axis) for axis in A]),
-        bodies=[disc], forcelist=[(center, m*g*A.z)],
-        visual={'surfaces': _wheel(C, center, r)},
-        parameters={r: 0.3, m: 2.0, g: 9.81, i: 0.045, j: 0.09},
-        start={q1: 0.0, q2: 0.2, q3: 0.0, q4: -0.29,
-               u1: 0.1, u2: 6.0, u3: 0.4, u4: -1.8, u5: 0.029, u6: 0.006},
-        t_end=5.0)
-
-
-@ready
 def rolling_disc_lagrange() -> Model:
     """The rolling disc from a Lagrangian with nonholonomic rows.
 
@@ -234,42 +186,6 @@ def rolling_disc_lagrange() -> Model:
         start=dict(zip((*q, *speeds),
                        (0.0, 0.2, 0.0, 0.0, 0.0, 0.4, 0.1, 6.0, 1.8, 0.0))),
         fixed=(*q, *speeds[:3]), t_end=5.0)
-
-
-@ready
-def disc_on_incline() -> Model:
-    """A disc rolling down an inclined plane.
-
-    Mass ``m``, radius ``R``, slope ``alpha`` of length ``l``; one holonomic
-    row ties the distance ``y`` to the angle ``theta``.
-
-    Source: SymPy test suite, test_lagrange, test_disc_on_an_incline_plane.
-    """
-    y, theta = dynamicsymbols('y theta')
-    m, g, R, length, alpha = symbols('m g R l alpha')
-
-    N = ReferenceFrame('N')
-    A = N.orientnew('A', 'Axis', [pi/2 - alpha, N.z])
-    B = A.orientnew('B', 'Axis', [-theta, A.z])
-    center = Point('Do')
-    center.set_vel(N, y.diff()*A.x)
-    disc = rigid_body('D', center, B, m, 0, 0, m*R**2/2)
-    disc.potential_energy = m*g*(length - y)*sin(alpha)
-    known = 2*g*sin(alpha)/3
-    x, h = y*cos(alpha) + R*sin(alpha), (length - y)*sin(alpha) + R*cos(alpha)
-    wheel = [(x, h)] + [(x + R*cos(k*pi/12 - theta), h + R*sin(
-        k*pi/12 - theta)) for k in range(25)]
-    return lagrange_model(
-        Lagrangian(N, disc), [y, theta], hol_coneqs=[y - R*theta],
-        parameters={m: 1.5, g: 9.81, R: 0.2, length: 10.0, alpha: 0.3},
-        start={y: 0.0, theta: 0.0, y.diff(): 0.0, theta.diff(): 0.0},
-        fixed=(y, y.diff()), t_end=2.0,
-        dimensions={m: (1, 0, 0), y: (0, 1, 0), theta: (0, 0, 0)},
-        accelerations={y.diff().diff(): known, theta.diff().diff(): known/R},
-        multipliers=(-m*g*sin(alpha)/3,), visual={'lines': {
-            'slope': [(0, length*sin(alpha)), (
-                length*cos(alpha)/2, length*sin(alpha)/2)],
-            'disc': wheel}})
 
 
 @ready

@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 from sympy import symbols
-from sympy.physics.mechanics import Particle, dynamicsymbols
+from sympy.physics.mechanics import (
+    LinearDamper, LinearPathway, LinearSpring, Particle, PrismaticJoint,
+    ReferenceFrame, RigidBody, System, dynamicsymbols)
 
 from ._model import (
-    Model, bodies_model, inertial, kane_model, kdes, particle_at, ready)
+    Model, bodies_model, inertial, kane_model, kdes, particle_at, ready,
+    system_model)
 
 
 @ready
@@ -168,3 +171,30 @@ def massless_coordinate() -> Model:
         accelerations={v1.diff(): first, w1.diff(): first,
                        v2.diff(): -k2*x2/m2 - first},
         multipliers=(k2*x2,))
+
+
+@ready
+def spring_mass_damper() -> Model:
+    """A mass with a spring and a damper on a prismatic joint.
+
+    Mass ``m``, stiffness ``k``, damping ``c``; the speed is ``q'``.
+
+    Source: SymPy documentation of System and of the actuators.
+    """
+    q = dynamicsymbols('q')
+    m, k, c = symbols('m k c')
+
+    wall, bob = RigidBody('W'), Particle('P', mass=m)
+    system = System.from_newtonian(wall)
+    frame = ReferenceFrame('P')
+    bob.masscenter.set_vel(frame, 0)
+    system.add_joints(PrismaticJoint('J', wall, bob, q, q.diff(),
+                                     child_interframe=frame))
+    path = LinearPathway(wall.masscenter, bob.masscenter)
+    system.add_actuators(LinearSpring(k, path), LinearDamper(c, path))
+    return system_model(
+        system, shape='lagrange',
+        visual={'springs': [(wall.masscenter, bob.masscenter)]},
+        parameters={m: 1.0, k: 20.0, c: 0.4},
+        start={q: 0.5, q.diff(): 0.0}, t_end=10.0,
+        accelerations={q.diff().diff(): -(k*q + c*q.diff())/m})

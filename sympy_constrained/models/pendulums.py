@@ -1,12 +1,11 @@
 """Pendulums, and masses on carts and ropes."""
 from __future__ import annotations
 
-from sympy import Matrix, S, atan, cos, pi, sin, sqrt, symbols
+from sympy import S, cos, sin, symbols
 from sympy.physics.mechanics import (
     Particle, PinJoint, Point, PrismaticJoint, ReferenceFrame,
     RigidBody, System, TorqueActuator, dynamicsymbols, inertia)
 
-from ..contact import CircularRim
 from ._model import (
     Model, bodies_model, check_count, inertial, kane_model, kdes, particle_at,
     ready, system_model)
@@ -40,35 +39,6 @@ def cartesian_pendulum() -> Model:
 
 
 @ready
-def nonminimal_pendulum() -> Model:
-    """A pendulum in nonminimal coordinates, with Kane's method.
-
-    Bob of mass ``m``, rod ``L``, gravity ``g`` along ``q1``, which points
-    down; ``q1`` and ``u1`` are dependent. The velocity row is the radial
-    velocity, which is not literally the derivative of the length.
-
-    Source: SymPy documentation, tutorial "Nonminimal Coordinates Pendulum".
-    """
-    q1, q2, u1, u2 = dynamicsymbols('q1:3 u1:3')
-    L, m, g = symbols('L m g')
-
-    N, point, bob = particle_at((q1, q2), m, (u1, u2), 'bob')
-    A = N.orientnew('A', 'axis', [atan(q2/q1), N.z])
-    return kane_model(
-        N, [q2], [u2], Matrix([q1.diff() - u1, q2.diff() - u2]),
-        q_dependent=[q1], u_dependent=[u1],
-        configuration_constraints=Matrix([sqrt(q1**2 + q2**2) - L]),
-        velocity_constraints=Matrix([point.vel(N).express(A).dot(A.x)]),
-        bodies=[bob], forcelist=[(point, m*g*N.x)],
-        visual={'lines': {'rod': [(0, 0), point]}},
-        parameters={L: 1.0, m: 1.0, g: 9.81},
-        start={q1: 0.87, q2: 0.5, u1: 0.0, u2: 0.0}, t_end=5.0,
-        accelerations={
-            u1.diff(): g - q1*(g*q1 + u1**2 + u2**2)/L**2,
-            u2.diff(): -q2*(g*q1 + u1**2 + u2**2)/L**2})
-
-
-@ready
 def driven_pendulum() -> Model:
     """A pendulum with a moving pivot: a rheonomic constraint.
 
@@ -95,45 +65,6 @@ def driven_pendulum() -> Model:
         accelerations={x.diff(t, 2): lam*s/m,
                        y.diff(t, 2): -g + lam*y/m},
         multipliers=(lam,))
-
-
-@ready
-def atwood_machine() -> Model:
-    """Atwood's machine with the rope as a constraint.
-
-    Masses ``m1``, ``m2`` at ``q1``, ``q2`` below a fixed pulley of radius
-    ``r``; rope of length ``l``: ``q1 + q2 + pi*r = l``.
-
-    Source: SymPy documentation, tutorial "Atwood Machine Example".
-    """
-    q1, q2, u1, u2 = dynamicsymbols('q1:3 u1:3')
-    m1, m2, g, r, length = symbols('m1 m2 g r l')
-
-    system = System()
-    system.fixed_point.set_vel(system.frame, 0)
-    for i, (q, u, m, side) in enumerate(((q1, u1, m1, 1), (q2, u2, m2, -1)),
-                                        1):
-        point = system.fixed_point.locatenew(
-            f'P{i}', side*r*system.y - q*system.z)
-        point.set_vel(system.frame, -u*system.z)
-        system.add_bodies(Particle(f'M{i}', point, m))
-        system.add_kdes(q.diff() - u)
-    system.q_ind, system.q_dep = [q1], [q2]
-    system.u_ind, system.u_dep = [u1], [u2]
-    system.add_holonomic_constraints(q1 + q2 + pi*r - length)
-    system.apply_uniform_gravity(-g*system.z)
-    known = g*(m1 - m2)/(m1 + m2)
-    over = [r*(cos(k*pi/8)*system.y + sin(k*pi/8)*system.z) for k in range(9)]
-    first, second = (body.masscenter for body in system.bodies)
-    return system_model(
-        system, visual={
-            'surfaces': CircularRim(
-                system.frame, system.fixed_point, r, system.x),
-            'lines': {'rope': [first, *over, second]}},
-        parameters={m1: 1.0, m2: 2.0, g: 9.81, r: 0.5, length: 12.0},
-        start={q1: 5.5, q2: 4.929, u1: 0.0, u2: 0.0}, t_end=1.5,
-        accelerations={u1.diff(): known, u2.diff(): -known},
-        multipliers=(-2*m1*m2*g/(m1 + m2),))
 
 
 @ready

@@ -30,7 +30,7 @@ from .sensitivity.sensitivities import Sensitivities, sensitivities
 from .steady.family import Critical, Family
 from .steady.steady_motion import SteadyMotion, equilibria, steady_motions
 from .sweeps.result import SweepResult, SweepRun
-from .sweeps.sweep import grid, sweep
+from .sweeps.sweep import sweep
 from .table import Table
 from .trajectory import Trajectory
 
@@ -43,6 +43,6 @@ __all__ = [
     'sensitivities', 'Sensitivities', 'Gradient', 'identify', 'Identification',
     'Measurement',
     'equilibria', 'steady_motions', 'SteadyMotion', 'Family', 'Critical',
-    'sweep', 'grid', 'SweepResult', 'SweepRun',
+    'sweep', 'SweepResult', 'SweepRun',
     'matching_multipliers', 'Matching', 'boundary_value',
 ]

@@ -1,4 +1,4 @@
-"""Trajectories and sweeps as files.
+"""Trajectories as files.
 
 An archive of NumPy contains a JSON text, in which types and shapes represent
 arrays, and the entries of all arrays: numbers and names, no code.
@@ -18,7 +18,7 @@ from uuid import uuid4
 import numpy as np
 
 
-FORMAT = 'sympy_constrained {} 3'
+FORMAT = 'sympy_constrained trajectory 3'
 ARRAY = '__array__'
 
 
@@ -33,21 +33,17 @@ def write_csv(path, columns):
     written(path, write)
 
 
-def write_archive(path, kind, content):
+def write_archive(path, content):
     """Write nested dictionaries and lists that contain arrays."""
     entries = []
 
     def represented(value):
         if not isinstance(value, np.ndarray):
             return float(value)         # a number of NumPy
-        if value.dtype.kind not in 'biuf':
-            raise ValueError(
-                f"A value is of type {value.dtype}; only numbers and arrays "
-                "of numbers can be saved. Return these from `quantity`.")
         entries.append(value.tobytes())
         return {ARRAY: [value.dtype.str, value.shape]}
 
-    about = json.dumps({'format': FORMAT.format(kind), 'content': content},
+    about = json.dumps({'format': FORMAT, 'content': content},
                        default=represented)
     written(path, lambda file: np.savez_compressed(
         file, about=np.array(about),
@@ -65,7 +61,7 @@ def frame(columns, instead):
     return DataFrame(columns)
 
 
-def read_archive(path, kind, make):
+def read_archive(path, make):
     """What ``make`` builds from the content of an archive.
 
     ValueError if it is damaged, with whatever exception, OSError if it cannot
@@ -81,19 +77,19 @@ def read_archive(path, kind, make):
         array = np.frombuffer(
             entries, dtype, math.prod(shape), used).reshape(shape)
         used += array.nbytes
-        return array.copy()[()]         # a number if it has no axes
+        return array.copy()
 
     with open(as_path(path), 'rb') as stream:
         try:
             with np.load(stream, allow_pickle=False) as file:
                 about, entries = file['about'].item(), file['entries']
             tree = json.loads(about, object_hook=restored)
-            if tree['format'] != FORMAT.format(kind):
+            if tree['format'] != FORMAT:
                 raise ValueError('another format')
             return make(tree['content'])
         except Exception as error:
             raise ValueError(
-                f"{str(path)!r} is no {kind}, or it is damaged ({error}). "
+                f"{str(path)!r} is no trajectory, or it is damaged ({error}). "
                 "Files of `save` with the ending .npz can be loaded."
             ) from error
 

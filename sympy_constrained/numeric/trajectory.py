@@ -332,7 +332,7 @@ class Trajectory:
         """
         path = as_path(path)
         if path.suffix == '.npz':
-            write_archive(path, 'trajectory', self._tree())
+            write_archive(path, self._tree())
         elif path.suffix == '.csv':
             write_csv(path, self.to_table())
         else:
@@ -354,7 +354,7 @@ class Trajectory:
     @classmethod
     def load(cls, path) -> Trajectory:
         """Read a file of :meth:`save`; see :class:`Trajectory` for names."""
-        return read_archive(path, 'trajectory', cls._restored)
+        return read_archive(path, cls._restored)
 
     @classmethod
     def _restored(cls, tree) -> Trajectory:

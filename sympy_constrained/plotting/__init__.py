@@ -12,11 +12,11 @@ from .animation import animate, plot_snapshots
 from .families import plot_family
 from .fits import plot_fit
 from .histories import (
-    plot, plot_constraint_forces, plot_energy, plot_motion, plot_multipliers,
-    plot_phase, plot_power, plot_reactions, plot_residuals, plot_states)
+    plot, plot_constraint_forces, plot_energy, plot_multipliers, plot_phase,
+    plot_power, plot_reactions, plot_residuals, plot_states)
 from .sweeps import plot_sweep
 
 __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
            'plot_power', 'plot_phase', 'plot_constraint_forces',
-           'plot_multipliers', 'plot_reactions', 'plot_motion', 'plot_sweep',
+           'plot_multipliers', 'plot_reactions', 'plot_sweep',
            'plot_family', 'plot_fit', 'animate', 'plot_snapshots']

@@ -1,20 +1,17 @@
 """Histories of a trajectory, and paths."""
 from __future__ import annotations
 
-from itertools import cycle
-
 import matplotlib.pyplot as plt
 import numpy as np
 
 from ..numeric.names import Names, label
 from ..numeric.tolerances import TOLERANCE
 from ..scene.labels import (
-    COLORS, check_trajectory, in_unit, paths_of, rows_of, tex, unit_of,
-    with_units)
+    check_trajectory, in_unit, paths_of, rows_of, tex, unit_of, with_units)
 from ..scene.positions import system_of
 from .panels import (
     HEIGHT, WIDTH, axes_for, draw_lines, draw_path, in_panels, is_noise,
-    legend_above, plot_path)
+    plot_path)
 
 
 FLOOR = 1e-16           # smaller residuals are drawn here
@@ -300,37 +297,6 @@ def _components(kind, parts, names):
         return np.linalg.norm(parts, axis=2), names
     return parts[0].T, [f'${kind[0].upper()}_{axis}$ in {names[0]}'
                         for axis in 'xyz']
-
-
-def plot_motion(points, ax=None):
-    """Paths of points in a plane, from an open to a full circle.
-
-    Parameters
-    ==========
-
-    points : mapping
-        Name -> pair of arrays, the history of both coordinates.
-    ax : matplotlib axes, optional
-
-    Examples
-    ========
-
-    >>> import numpy as np
-    >>> from sympy_constrained.plotting import plot_motion
-    >>> angle = np.linspace(0, 3)
-    >>> figure = plot_motion({'bob': (np.sin(angle), -np.cos(angle))})
-    >>> figure.axes[0].get_xlabel()
-    'x'
-
-    """
-    figure, ax = axes_for(ax, (4., 3.4))
-    for color, (name, (x, y)) in zip(cycle(COLORS), points.items()):
-        draw_path(ax, x, y, str(name), color)
-    ax.set(xlabel='x', ylabel='y')
-    ax.set_aspect('equal', adjustable='datalim')
-    ax.grid(alpha=0.3)
-    legend_above(ax)
-    return figure
 
 
 def known(trajectory, name):

@@ -9,13 +9,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sympy import Basic
 
+from ..model.call_signatures import check_choice
 from ..numeric.names import label
 from ..numeric.trajectory import Trajectory
 from .histories import known
 from ..scene.labels import COLORS, in_unit, tex, unit_of
 
 
-REDUCTIONS = {'final': lambda x: x[-1], 'max': np.max, 'min': np.min}
 OTHERS = ('energy', 'work', 'power', 'energy_error', 'condition', 'rank')
 MOST_CURVES = 8
 
@@ -51,9 +51,9 @@ def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
         A state or multiplier, ``'energy'``, ``'work'``, ``'power'``, ...,
         or a function of a Trajectory that returns a history or a number.
         Optional if the runs have numbers instead of trajectories.
-    show : {'final', 'max', 'min', 'histories'} or callable
-        The number to draw of each history, or the histories themselves,
-        coloured by the parameter.
+    show : {'final', 'histories'}
+        The last value of each history, or the histories themselves, coloured
+        by the parameter.
     parameter : SymPy object or str, optional
         The one on the axis or of the colours. Needed if several vary; the
         others then distinguish the curves.
@@ -65,6 +65,7 @@ def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
     matplotlib.figure.Figure
 
     """
+    check_choice('show', show, ('final', 'histories'))
     runs = runs_of(result, quantity)
     done = [run for run in runs if run.value is not None]
     if not done:
@@ -77,7 +78,7 @@ def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
     if show == 'histories':
         _histories(ax, done, key)
     else:
-        _numbers(ax, done, show, key, others)
+        _numbers(ax, done, key, others)
     _labels(ax, done[0], quantity, show, key)
     notes = [f'{len(runs)} runs'] + [
         f'{count} {words}' for count, words in (
@@ -147,9 +148,7 @@ def _labels(ax, run, quantity, show, key):
     if show == 'histories':
         key = 't'
     elif np.ndim(run.value):
-        reduction = show if isinstance(show, str) else getattr(
-            show, '__name__', '')
-        name = f'{reduction} {name}'.strip()
+        name = f'final {name}'
     ax.set(xlabel=in_unit(tex(key), unit_of(motion, key)), ylabel=name)
 
 
@@ -169,12 +168,11 @@ def history(motion, quantity):
     return known(motion, quantity) if is_other else motion[quantity]
 
 
-def _numbers(ax, done, show, key, others):
+def _numbers(ax, done, key, others):
     """A curve of numbers for each case of the other parameters."""
-    reduce = show if callable(show) else REDUCTIONS[show]
     curves: dict = {}
     for run in done:
-        value = run.value if np.ndim(run.value) == 0 else reduce(run.value)
+        value = run.value if np.ndim(run.value) == 0 else run.value[-1]
         case = tuple(run.parameters.get(name) for name in others)
         curves.setdefault(case, []).append(
             (run.parameters[key], float(value), run.success))

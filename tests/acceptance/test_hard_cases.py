@@ -151,12 +151,6 @@ def particle(velocity, potential=0):
     return N, bob
 
 
-def test_a_potential_of_speeds_is_refused():
-    u = dynamicsymbols('u')
-    with pytest.raises(ConstrainedDynamicsError, match='contains a speed'):
-        kane(particle(u, k*u*x), [x], [u], [X - u], potential_energy='include')
-
-
 def test_float_exponents_are_powers():
     method = UdwadiaKalabaMethod(m*X**2.0/2 - k*x**2.0/2, [x])
     assert method.mass_matrix[0] == m

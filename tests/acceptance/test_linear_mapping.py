@@ -676,11 +676,6 @@ def test_16_linearized_hoop(name):
             **found.state(1), speed: Rational(1, 3)})
 
 
-def test_linearizer_asks_for_a_partition_of_coordinates():
-    with pytest.raises(ConstraintError, match='dependent'):
-        hoop_on_a_sphere().method.linearize(A_and_B=True)
-
-
 # Default names, and what the parts are called
 
 

@@ -151,7 +151,7 @@ def test_names_in_a_message(kind, mark):
         compile_equations(method, constants)
 
 
-@pytest.mark.parametrize('language', ['llvm', 'c'])
+@pytest.mark.parametrize('language', ['llvm', 'js'])
 @pytest.mark.parametrize('kind', KINDS)
 def test_generated_text_has_no_name(kind, language, mark):
     """The same program in other names is the same text."""

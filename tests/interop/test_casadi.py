@@ -49,10 +49,9 @@ def test_rates_of_large_models(name):
 
 
 @pytest.mark.parametrize('name', exports.QUICK)
-@pytest.mark.parametrize('solver', ['qr', 'lapacklu'])
-def test_every_solver_gives_the_same(name, solver):
+def test_the_sparse_solver_gives_the_same(name):
     _, compiled, start = ready(name)
-    f = to_casadi(compiled, 'rhs', .3, start, solver=solver)
+    f = to_casadi(compiled, 'rhs', .3, start, solver='qr')
     close(f(.3, start, compiled.p), compiled.rhs(.3, start))
 
 
@@ -62,10 +61,7 @@ def test_every_solver_gives_the_same(name, solver):
 def test_every_class_is_exported_without_a_state(cls):
     made = model('slider_crank')
     method = made.form(cls)
-    compiled = compile_equations(
-        method,
-        {c: made.parameters[c]
-         for c in method.equations_of_motion.constants})
+    compiled = compile_equations(method, made.parameters)
     state = np.linspace(.2, .9, len(compiled.states))
     close(to_casadi(method)(0, state, compiled.p), compiled.rhs(0, state))
 

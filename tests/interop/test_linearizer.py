@@ -245,10 +245,7 @@ def test_symbolic_system_has_our_rates(cls):
     ready = model('knife_edge')
     method = ready.form(cls)
     system = symbolic_system(method)
-    compiled = compile_equations(
-        method,
-        {c: ready.parameters[c]
-         for c in method.equations_of_motion.constants})
+    compiled = compile_equations(method, ready.parameters)
     names = [*system.states, *compiled.constants]
     flat = symbols(f's:{len(names)}')
     right = Matrix(system.comb_explicit_rhs)

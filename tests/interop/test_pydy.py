@@ -7,8 +7,7 @@ from sympy.physics.mechanics import dynamicsymbols
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod)
-from sympy_constrained.errors import (
-    MissingIngredientError, UnsupportedFeatureError)
+from sympy_constrained.errors import MissingIngredientError
 from sympy_constrained.interop import to_pydy
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
@@ -61,10 +60,7 @@ def formed(name, cls):
     options = {'q_dependent': list(ready.coordinates[-2:])} if (
         cls is HamelEmbedding and name == 'rolling_disc_lagrange') else {}
     method = ready.form(cls, **options)
-    compiled = compile_equations(
-        method, {c: ready.parameters[c]
-                 for c in method.equations_of_motion.constants},
-        dict(ready.inputs))
+    compiled = compile_equations(method, ready.parameters, ready.inputs)
     guess = {s: ready.start.get(s, .3) for s in compiled.states}
     fixed = [s for s in compiled.states
              if s in ready.fixed or s not in ready.start]
@@ -148,12 +144,6 @@ def impulses(ready, method, compiled, start):
 def test_other_layouts_go_through_to_pydy(name, cls):
     ready, method, compiled, start = formed(name, cls)
     agree(completed(to_pydy(method), ready, compiled, start), compiled, start)
-    if name == 'quaternion_top_lagrange' and cls is not VaccoMethod:
-        with pytest.raises(UnsupportedFeatureError, match='impulses'):
-            to_pydy(compiled, 0, start, multipliers='eliminate')
-    elif name != 'four_bar':            # see the docstring of `to_pydy`
-        agree(completed(to_pydy(compiled, 0, start, multipliers='eliminate'),
-                        ready, compiled, start), compiled, start)
 
 
 def test_velocities_of_some_coordinates():
@@ -254,13 +244,6 @@ def test_cython_with_velocities_as_states():
     completed(system, ready, compiled, start)
     system.generate_ode_function(generator='cython')
     agree(system, compiled, start)
-
-
-def test_a_treatment_of_multipliers_that_is_unknown():
-    method = model('knife_edge').form(UdwadiaKalabaMethod)
-    with pytest.raises(ValueError, match=(
-            "`multipliers` is 'drop'. Choose 'impulses' or 'eliminate'")):
-        to_pydy(method, multipliers='drop')
 
 
 def test_pydy_is_named_where_it_is_missing(monkeypatch):

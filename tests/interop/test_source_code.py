@@ -17,7 +17,7 @@ from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations, consistent_state
 
 NAMES = ('cartesian_pendulum', 'four_bar', 'rolling_disc', 'closed_chain',
-         'duplicated_rows', 'duffing_pendulum')
+         'duplicated_rows', 'spring_mass_damper')
 STRICT = ['-std=c99', '-Wall', '-Wextra', '-pedantic', '-Werror', '-O1']
 x, y, F = dynamicsymbols('x y F')
 m, k = symbols('m k')

@@ -20,7 +20,6 @@ from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
     LagrangesMethod, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
-import ready
 from combinations import rotating
 from kkt import WORK, at, close, norm, number, rank, t
 from meshchersky import Exact, Meshchersky, fraction, particle
@@ -29,7 +28,6 @@ from sympy_constrained import (
     momentum_loads, thrust)
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, UnsupportedFeatureError)
-from sympy_constrained.models import MODELS as catalogue
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 
@@ -846,43 +844,6 @@ def sum_of(loads, G, N):
         else:
             moment += vector
     return force, moment
-
-
-# The ready models
-
-READY = ['rolling_disc_minimal', 'rolling_disc_lagrange',
-         'two_wheeled_cart', 'chaplygin_sleigh', 'snakeboard',
-         'nonminimal_pendulum', 'driven_pendulum', 'appell_hamel',
-         'constant_speed_particle', 'acceleration_level',
-         'duplicated_rows', 'massless_coordinate', *(
-             pytest.param(name, marks=pytest.mark.slow) for name in (
-                 'four_bar', 'parallel_cranks', 'rolling_disc',
-                 'rolling_disc_contact', 'rolling_disc_dependent',
-                 'furuta_pendulum', 'heavy_top', 'heavy_top_quaternion',
-                 'pinned_top'))]
-
-
-@pytest.mark.parametrize('name', READY)
-def test_forms_of_ready_models(name):
-    """All forms that there are; ``test_laws`` compares the motion."""
-    model = catalogue[name]()
-    method = model.form(GibbsAppellMethod)
-    random = Random(name)
-    values = ready.Admissible(model, ready.reference(model))(1)
-    values = {**values, **{x.diff(t): number(fraction(random))
-                           for x in method.u}}
-    if model.shape == 'kane':
-        values.update(zip(method.kindiffdict(), at(Matrix(
-            list(method.kindiffdict().values())), values)))
-    eom, found = at(method.eom, values), []
-    for form in FORMS:
-        try:
-            rows = method.classical_equations(form)
-        except UnsupportedFeatureError:
-            continue
-        found.append(form)
-        assert close(at(rows, values), eom, mp.mpf(10)**-40, scale=1), form
-    assert len(found) >= 2
 
 
 # Along a motion

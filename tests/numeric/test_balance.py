@@ -25,9 +25,8 @@ def compiled_model(name, change=None):
     equations = EquationsOfMotion.from_method(method)
     compiled = compile_equations(
         equations if change is None else changed(equations, change),
-        {c: ready.parameters[c] for c in method.equations_of_motion.constants},
-        dict(ready.inputs))
-    state = consistent_state(compiled, dict(ready.start), ready.fixed)
+        ready.parameters, ready.inputs)
+    state = consistent_state(compiled, ready.start, ready.fixed)
     return compiled, state, ready.t_end
 
 

@@ -1,5 +1,4 @@
 """Functions of the user's: what they are given."""
-import math
 from functools import partial
 from unittest.mock import Mock
 
@@ -9,7 +8,6 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from mechanisms import m, x, y
 from sympy_constrained import UdwadiaKalabaMethod
-from sympy_constrained.errors import MissingIngredientError
 from sympy_constrained.numeric import Table, compile_equations, simulate
 from sympy_constrained.numeric.codegen.native import has_llvm
 
@@ -67,14 +65,6 @@ def test_functions_do_not_change_the_states(backend):
     compiled.rhs(0, state[None])
     compiled.power(0, state)
     state[0] = 1                        # one's own array stays one's own
-
-
-@pytest.mark.parametrize('function', [
-    lambda: 0, lambda t, x, v: 0, math.sin, lambda *, time: 0])
-def test_functions_that_cannot_be_called_are_named(function):
-    with pytest.raises(MissingIngredientError, match=(
-            r'`inputs`: the function for f cannot be called with \(t, x\)')):
-        pushed('numpy', function)
 
 
 @pytest.mark.parametrize('function', [

@@ -110,14 +110,6 @@ def test_labels_in_all_places(pendulum):
         sweep(compiled, {'l': {0: 2., 1: 3.}}, run=lambda compiled: 0)
 
 
-def test_all_mistakes_of_a_mapping_are_told_at_once():
-    with pytest.raises(ValueError) as error:
-        names.vector({q1: 1j, 'q1': 1, 'w': 1}, 'start')
-    for text in ('q1: 1j', 'q1 is given twice', "'w' is no state",
-                 "no value for q2, u1, q1'"):
-        assert text in str(error.value)
-
-
 def test_one_key_may_stand_for_a_list():
     assert names.indices(q2, 'fixed') == names.indices('q2', 'fixed') == [1]
     with pytest.raises(ValueError, match="`fixed`: 'a' is no state.*'b' is"):

@@ -148,4 +148,4 @@ def test_forty_bars():
         np.testing.assert_allclose(found[-equations.motion:], wanted,
                                    rtol=1e-9, atol=1e-9*abs(wanted).max())
     with pytest.raises(UnsupportedFeatureError, match='no text'):
-        native.text('c')
+        native.text('js')

@@ -71,16 +71,6 @@ def test_multistep_methods_go_with_baumgarte(method):
                  constants={m: 1, g: 9.81, l: 2})
 
 
-def test_redundant_rows_change_nothing(pendulum, doubled):
-    one = simulate(pendulum.compiled, 5, pendulum.start, t_eval=11)
-    two = simulate(doubled.compiled, 5, doubled.start, t_eval=11)
-    np.testing.assert_allclose(two.x, one.x, atol=1e-6)
-    np.testing.assert_allclose(two.constraint_forces, one.constraint_forces,
-                               atol=1e-5)
-    np.testing.assert_allclose(two['lam2'], 3*two['lam1'], atol=1e-12)
-    assert (two.rank == 3).all() and not two.rank_changes
-
-
 @pytest.mark.parametrize('stabilization', ['projection', None])
 def test_parallel_cranks_through_a_long_motion(cranks, stabilization):
     """Rank 5 of 6 on the set only; U-3 says the coupler does not turn."""
@@ -94,32 +84,6 @@ def test_parallel_cranks_through_a_long_motion(cranks, stabilization):
     one = mechanisms.pendulum().compiled.with_values({l: 1})
     same = simulate(one, 10, cranks.start[[0, 1, 3, 4]], t_eval=motion.t)
     np.testing.assert_allclose(motion.x[:, :2], same.x[:, :2], atol=2e-4)
-
-
-def test_a_singular_mass_matrix():
-    """Case U-4: two masses, one coordinate too many."""
-    x1, y1, x2 = dynamicsymbols('x1 y1 x2')
-    m1, m2, k1, k2 = symbols('m1 m2 k1 k2')
-    L = (m1*x1.diff()**2 + m2*(y1.diff() + x2.diff())**2
-         - k1*x1**2 - k2*x2**2)/2
-    method = UdwadiaKalabaMethod(L, [x1, y1, x2], hol_coneqs=[x1 - y1])
-    motion = simulate(
-        method, 10, [0.1, 0.1, -0.2, 0, 0, 0.3],
-        constants={m1: 2, m2: 3, k1: 40, k2: 7}, rtol=1e-10, atol=1e-12)
-    assert motion.largest_residual < 1e-13
-    np.testing.assert_allclose(motion['lam1'], 7*motion[x2], rtol=1e-9)
-    assert np.abs(motion.energy_error).max() < 1e-8
-
-
-def test_speed_of_constant_size():
-    """Case U-6: |v| = const does work against gravity, and it is booked."""
-    method = particle(vel=[x.diff()**2 + y.diff()**2 + z.diff()**2 - 9],
-                      q=(x, y, z))
-    motion = simulate(method, 4, [0, 0, 0, 2, 1, 2], constants={m: 2, g: 9.81})
-    speed = np.linalg.norm(motion.x[:, 3:], axis=1)
-    np.testing.assert_allclose(speed, 3, rtol=1e-14)
-    assert motion.work[-1] == pytest.approx(2*9.81*motion[z][-1], rel=1e-8)
-    assert np.abs(motion.energy_error).max() < 1e-9
 
 
 @pytest.mark.parametrize('start', [[2, 5e-324, 0, 0], [2, 1e-9, 0, 1e-30]])

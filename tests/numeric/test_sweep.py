@@ -17,8 +17,7 @@ import sweep_functions as work
 from mechanisms import g, l, m, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
-    Reason, SweepResult, grid, simulate, sweep)
-from sympy_constrained.numeric.trajectory import ARRAYS, OPTIONAL
+    Reason, SweepResult, simulate, sweep)
 from sympy_constrained.numeric.sweeps.jobs import Job, pack, unpacked
 
 LENGTHS = np.linspace(1, 3, 6)
@@ -120,16 +119,12 @@ def test_dask(run, numbers):
     assert found.failed[0].error.startswith('ZeroDivisionError')
 
 
-def test_a_quantity_is_made_where_the_run_is(pendulum, run, tmp_path):
+def test_a_quantity_is_made_where_the_run_is(pendulum, run):
     found = run(quantity=work.last_state)
     assert all(record.trajectory is None for record in found)
     assert found.values().shape == (6, 4)
     np.testing.assert_array_equal(
         found.values(), run().values(lambda trajectory: trajectory.x[-1]))
-    found.save(tmp_path/'values.npz')
-    loaded = SweepResult.load(tmp_path/'values.npz')
-    np.testing.assert_array_equal(loaded.values(), found.values())
-    assert loaded[0].trajectory is None
     # A start may be made of the constants.
     again = sweep(pendulum.compiled, {l: LENGTHS}, work.level_start,
                   t_span=0.3, t_eval=4, quantity=work.last_state)
@@ -141,8 +136,9 @@ def test_plain_functions(pendulum, numbers):
     assert found.values().tolist() == list(range(12))
     found = numbers(work.first_number, quantity=work.twice)
     assert found.values().tolist() == list(range(0, 24, 2))
-    energies = sweep(pendulum.compiled, grid({m: [1, 2], g: [3, 4]}),
-                     [0, 5, 0, 0], run=work.energy)
+    energies = sweep(
+        pendulum.compiled, [{m: a, g: b} for a in (1, 2) for b in (3, 4)],
+        [0, 5, 0, 0], run=work.energy)
     assert energies.values().tolist() == [15, 20, 30, 40]
     assert energies.parameter('m').tolist() == [1, 1, 2, 2]
     assert energies.parameter(g).tolist() == [3, 4, 3, 4]
@@ -168,7 +164,7 @@ def test_forms_of_parameters_and_states(pendulum, parameters, states):
 
 @pytest.mark.parametrize('change, message', [
     ({'parameters': {'L': [1, 2]}}, "'L' is no constant"),
-    ({'parameters': {l: [1, 2], m: [1, 2, 3]}}, "different numbers.*`grid`"),
+    ({'parameters': {l: [1, 2], m: [1, 2, 3]}}, "different numbers.*a list"),
     ({'parameters': {l: [1, 'a']}}, "Run 1: .*'a' is not a real number"),
     ({'parameters': {l: []}}, "empty"), ({'parameters': []}, "empty"),
     ({'parameters': [{l: 1}, {'k': 1}]}, "Run 1: .*'k' is no constant"),
@@ -443,48 +439,7 @@ def test_a_table(pendulum, run, numbers, monkeypatch):
     assert table['value'].tolist() == table['l'].tolist() == [2, 3]
 
 
-# -- files --------------------------------------------------------------------
-
-def test_a_sweep_is_saved_and_loaded(pendulum, tmp_path):
-    def level(t, state):
-        return state[1] + 0.1
-
-    starts = [[length, 0, 0, 0] for length in (2, 2.5, 2)]
-    found = sweep(pendulum.compiled, {l: [2, 2, 2]}, starts, t_span=1,
-                  events=level)
-    file = tmp_path/'sweep.npz'
-    found.save(file)
-    loaded = SweepResult.load(file)
-    assert repr(loaded) == repr(found) and str(loaded) == str(found)
-    np.testing.assert_array_equal(loaded.values('x'), found.values(x))
-    assert loaded.parameter('l').tolist() == [2, 2, 2]
-    for one, other in zip(loaded, found):
-        assert one.start.tolist() == other.start.tolist()
-        assert (one.seconds, one.reason) == (other.seconds, other.reason)
-    one, other = loaded[2].trajectory, found[2].trajectory
-    for name in (*ARRAYS, *OPTIONAL):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    assert one.reason is Reason.END and one.message == other.message
-    assert one.events[0].t == other.events[0].t
-    assert one.constants == {'m': 1.5, 'g': 9.81, 'l': 2}
-    with np.load(file, allow_pickle=False) as raw:
-        assert all(raw[name].dtype != object for name in raw.files)
-
-
 def test_many_failures_are_counted(numbers):
     text = str(numbers(work.refuses_some))
     assert text.startswith('12 runs, 7 failed')
     assert text.endswith('and 2 more') and text.count('run ') == 5
-
-
-def test_what_cannot_be_saved_or_loaded(pendulum, tmp_path):
-    found = sweep(pendulum.compiled, {l: [1]}, run=lambda compiled: object())
-    with pytest.raises(ValueError, match='ending .npz'):
-        found.save(tmp_path/'sweep.csv')
-    with pytest.raises(ValueError, match='only numbers'):
-        found.save(tmp_path/'sweep.npz')
-    np.savez(tmp_path/'other.npz', a=1)
-    for name in ('other.npz', 'damaged.npz'):
-        (tmp_path/'damaged.npz').write_bytes(b'PK' + bytes(9))
-        with pytest.raises(ValueError, match='is no sweep'):
-            SweepResult.load(tmp_path/name)

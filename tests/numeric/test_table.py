@@ -133,11 +133,6 @@ def test_a_function_may_ask_a_table_for_too_much():
     assert len(error.value.trajectory) > 3
 
 
-def test_a_table_is_not_a_state():
-    with pytest.raises(MissingIngredientError, match=r"'y\(t\)' is no specif"):
-        compile_equations(driven(), {m: 1}, {y: (TIMES, TIMES)})
-
-
 # -- steps end where tables change their course ----------------------------
 
 PULSES = {

@@ -222,13 +222,6 @@ def test_a_file_keeps_its_permissions(motion, tmp_path, monkeypatch, mode):
     assert seen == [stat.S_IMODE(path.stat().st_mode)] == [mode]
 
 
-@pytest.mark.parametrize('path', [3, None, ['run.npz']])
-def test_a_path_that_is_no_path(motion, path):
-    for use in (motion.save, Trajectory.load):
-        with pytest.raises(TypeError, match='`path` is .*Give'):
-            use(path)
-
-
 def test_a_link_stays_a_link(motion, tmp_path):
     folder = tmp_path/'far'
     folder.mkdir()

@@ -1,7 +1,7 @@
 """Vakonomic motion in numbers: simulation with multipliers as states, Routh's
 motions among the vakonomic ones, and boundary values.
 """
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -335,49 +335,30 @@ def test_the_interval_is_that_of_the_user():
     np.testing.assert_allclose(back, still, rtol=1e-7)
 
 
-@pytest.mark.parametrize('factor', [1e-20, 1e-8, 1e20])
-def test_verdicts_do_not_depend_on_the_unit_of_mass(factor):
-    def scaled(constants):
-        return {key: value*factor if key in (m, I, J) else value
-                for key, value in constants.items()}
+@pytest.mark.parametrize('mass, row, pace', [
+    (1e-20, 1, 1), (1e-8, 1, 1), (1e20, 1, 1), (1, 1e-9, 1), (1, 1e6, 1),
+    (1, 1, 1e-5), (1, 1, 1e3)])
+def test_verdicts_do_not_depend_on_units(mass, row, pace):
+    """Of mass and time, nor on a factor of the rows."""
+    def scaled(make, start, end, constants, mass=mass, row=row, pace=pace):
+        found = matching_multipliers(
+            make(row), {x: value*pace if x in (vx, vy, spin, turn) else value
+                        for x, value in start.items()}, end/pace,
+            constants={x: value*mass if x in (m, I, J) else value
+                       for x, value in constants.items()})
+        return found, found.mu0*row/(mass*pace)
 
-    found, usual = (matching_multipliers(
-        skate(), SKATE_START, 2, constants=constants)
-        for constants in (scaled(SKATE), SKATE))
+    skates = partial(skate, 0, 0), SKATE_START, 2, LEVEL
+    (found, mu0), (usual, _) = scaled(*skates), scaled(*skates, 1, 1, 1)
     assert not found.coincides
     assert found.residual == pytest.approx(usual.residual, rel=1e-3)
-    np.testing.assert_allclose(found.mu0, factor*usual.mu0, rtol=1e-3)
-    rolling = matching_multipliers(disc(), DISC_START, 4,
-                                   constants=scaled(DISC))
+    np.testing.assert_allclose(mu0, usual.mu0, rtol=1e-3, atol=1e-3)
+    rolling, mu0 = scaled(disc, DISC_START, 4, DISC)
     assert rolling.coincides and rolling.free == 0
     np.testing.assert_allclose(
-        rolling.mu0/factor, [-1.5*DISC_START[vx], -1.5*DISC_START[vy]],
-        rtol=1e-6)
-
-
-@pytest.mark.parametrize('factor', [1e-9, 1e6])
-def test_verdicts_do_not_depend_on_a_factor_of_the_rows(factor):
-    found = matching_multipliers(disc(factor), DISC_START, 4, constants=DISC)
-    assert found.coincides and found.free == 0
-    np.testing.assert_allclose(
-        found.mu0*factor, [-1.5*DISC_START[vx], -1.5*DISC_START[vy]],
-        rtol=1e-6)
-    straight = matching_multipliers(disc(factor), {**DISC_START, turn: 0}, 4,
-                                    constants=DISC)
+        mu0, [-1.5*DISC_START[vx], -1.5*DISC_START[vy]], rtol=1e-6)
+    straight, _ = scaled(disc, {**DISC_START, turn: 0}, 4, DISC)
     assert straight.coincides and straight.free == 1
-    circle = matching_multipliers(skate(0, 0, factor), SKATE_START, 2,
-                                  constants=LEVEL)
-    assert not circle.coincides
-
-
-@pytest.mark.parametrize('slow', [1e-5, 1e3])
-def test_verdicts_do_not_depend_on_the_unit_of_time(slow):
-    start = {key: value*slow if key in (vx, vy, turn) else value
-             for key, value in SKATE_START.items()}
-    found = matching_multipliers(skate(0, 0), start, 2/slow, constants=LEVEL)
-    usual = matching_multipliers(skate(0, 0), SKATE_START, 2, constants=LEVEL)
-    assert not found.coincides
-    assert found.residual == pytest.approx(usual.residual, rel=1e-3)
 
 
 def test_a_motion_of_routh_that_grows_without_bound():

@@ -22,8 +22,7 @@ METHODS = (UdwadiaKalabaMethod, RouthMethod, VaccoMethod, HamelEmbedding,
            VoronetsMethod, LinearMappingMethod, GibbsAppellMethod)
 # Kane's shape, then Lagrange's.
 MODELS = {'slider_crank': (), 'rolling_disc': ('q3', 'q5'), 'four_bar': (),
-          'upright_disc': ('y', 'theta'), 'disc_on_incline': (),
-          'cartesian_pendulum': ('y',)}
+          'upright_disc': ('y', 'theta'), 'cartesian_pendulum': ('y',)}
 WITHOUT_MULTIPLIERS = (HamelEmbedding, VoronetsMethod, LinearMappingMethod,
                        GibbsAppellMethod)
 EXACT = 1e-9
@@ -70,9 +69,7 @@ def motion(name, method):
 
 def taken(name, method):
     """Whether a method takes a model; the reason is tested elsewhere."""
-    return not (method is HamelEmbedding and name in (
-        'four_bar', 'disc_on_incline')
-        or name == 'four_bar' and method is VaccoMethod)
+    return name != 'four_bar' or method not in (HamelEmbedding, VaccoMethod)
 
 
 # The slider-crank is of the kind of the four-bar, and quick.

@@ -163,28 +163,6 @@ def test_kanes_equations_sum_to_zero_along_the_motion(cls):
         lagrange(cls).kanes_equations()
 
 
-@pytest.mark.parametrize('shape', SHAPES)
-def test_shapes_of_the_matrices(shape):
-    method = SHAPES[shape](UdwadiaKalabaMethod)
-    n = o = 2
-    m = shape == 'lagrange'             # multipliers in the matrices
-    wanted = {
-        'q': (n, 1), 'u': (o, 1), 'mass_matrix': (o, o + m),
-        'forcing': (o, 1), 'eom': (o - 1 + m, 1),
-        'mass_matrix_full': (n + o + m, n + o + m),
-        'forcing_full': (n + o + m, 1),
-        'mass_matrix_kin': (n, n), 'forcing_kin': (n, 1),
-        'holonomic_constraints': (1, 1), 'velocity_constraints': (1, 1),
-        'nonholonomic_constraints': (0, 1), 'multipliers': (1, 1),
-        'acceleration_constraints': (1, 1), 'constraints_jacobian': (1, o),
-        'acceleration': (o, 1), 'unconstrained_acceleration': (o, 1),
-        'constraint_forces': (o, 1), 'ideal_constraint_forces': (o, 1),
-        'nonideal_constraint_forces': (o, 1), 'lam_vec': (1, 1)}
-    assert {name: getattr(method, name).shape for name in wanted} == wanted
-    assert method.rhs().shape == (n + o + m, 1)
-    assert method.equations_of_motion.residual.shape == (n + o + 1, 1)
-
-
 def test_matrices_of_a_system_without_constraints():
     N, bodies, loads = parts()
     method = UdwadiaKalabaMethod(
@@ -276,25 +254,6 @@ def test_kinematic_equations_are_those_of_upstream(explicit):
     for name in ('mass_matrix_kin', 'forcing_kin'):
         assert getattr(ours, name) == getattr(theirs, name)
     assert ours.kindiffdict() == theirs.kindiffdict()
-
-
-def test_values_of_upstream_are_kept():
-    """What means the same there and here."""
-    theirs = formed('kane')
-    ours = UdwadiaKalabaMethod.from_method(theirs)
-    assert list(ours.q) == list(theirs.q)
-    assert list(ours.u) == list(theirs.u)
-    assert ours.kindiffdict() == theirs.kindiffdict()
-    assert ours.bodies == theirs.bodies and ours.loads == theirs.loads
-    assert ours.bodylist == ours.bodies
-    assert ours.forcelist == ours.loads
-    theirs, ours = formed('lagrange'), lagrange(UdwadiaKalabaMethod)
-    assert list(ours.q) == list(theirs.q)
-    assert list(ours.u) == list(theirs.u)
-    assert ours.mass_matrix == theirs.mass_matrix
-    assert ours.mass_matrix_full == theirs.mass_matrix_full
-    assert ours.forcing_full == theirs.forcing_full
-    assert ours.lam_coeffs == theirs.lam_coeffs
 
 
 def test_what_a_linearizer_and_pydy_read():

@@ -320,40 +320,6 @@ def test_a_row_as_frame_and_direction(key, shape):
 
 # Inputs
 
-@both
-@shapes
-def test_specified_inputs(key, shape):
-    """In the loads, in the Lagrangian or a force, and in the rows, where
-    their derivatives are needed."""
-    f, h = dynamicsymbols('f h')
-    v = U if shape == 'kane' else V
-    N, bodies, loads = parts(v)
-    P = bodies[0].masscenter
-    loads = [*loads, (P, f*N.y)]
-    if shape == 'kane':
-        method = METHODS[key](
-            N, Q, U, [a - b for a, b in zip(V, U)], bodies=bodies,
-            configuration_constraints=[z - h], forcelist=loads)
-    else:
-        method = METHODS[key](
-            Lagrangian(N, *bodies), Q, loads, bodies, N, hol_coneqs=[z - h])
-    assert set(method.equations_of_motion.specifieds) == {
-        f, h.diff(t), h.diff(t, 2), PUSH
-    } | ({h} if h in method.equations_of_motion.specifieds else set())
-    assert set(method.equations_of_motion.constants) == {m, J, g, c}
-    # l is of the bowl, which is not there.
-    values = {**{s: number(v_) for s, v_ in NUMBERS.items()},
-              **{s: number(Rational(k, 7)) for k, s in enumerate(
-                  [f, h, h.diff(t), h.diff(t, 2), *Q, *V, *method.mu_vec],
-                  2)}, t: number(0)}
-    values |= {u: values[w] for u, w in zip(U, V)}
-    found = at(method.acceleration, values)
-    assert close([found[3]], [values[h.diff(t, 2)]], EXACT)
-    wanted = at(Matrix([(f + PUSH*sin(phi) - c*V[1])/m]), values)
-    assert close([found[1]], wanted, EXACT)
-    force = at(Matrix([m*h.diff(t, 2) + m*g + c*V[3]]), values)
-    assert close([at(method.constraint_forces, values)[3]], force, EXACT)
-
 
 @both
 def test_an_input_in_the_lagrangian_and_in_a_velocity_row(key):

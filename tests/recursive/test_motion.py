@@ -135,7 +135,7 @@ def test_the_norm_of_a_quaternion_may_be_given_several_times():
 
 @pytest.mark.parametrize('name', [
     'closed_chain_3d', 'rolling_disc', 'n_four_bar', 'heavy_top_quaternion',
-    'nonminimal_pendulum', 'constant_speed_particle', 'duplicated_rows'])
+    'constant_speed_particle', 'duplicated_rows'])
 def test_ready_models(name):
     given = MODELS[name]()
     method = given.form(UdwadiaKalabaMethod)

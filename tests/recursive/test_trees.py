@@ -22,8 +22,7 @@ pytest.importorskip('llvmlite')
 # Relative to the largest acceleration.
 EQUAL = 1e-11
 # Wheels without an orientation; speeds that move no body.
-REFUSED = {'bicycle', 'bicycle_whole', 'rolling_disc_contact',
-           'rolling_disc_dependent'}
+REFUSED = {'bicycle', 'bicycle_whole', 'rolling_disc_contact'}
 
 
 def difference(ordinary, recursive, t, x):

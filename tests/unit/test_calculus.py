@@ -1,58 +1,24 @@
-"""Derivatives on the graph against numerical differentiation by mpmath."""
+"""Derivatives on the graph against those of SymPy and mpmath."""
 from random import Random
 
 import pytest
 from mpmath import mp
 from sympy import (
-    Abs, Function, Heaviside, Max, Min, Ne, Piecewise, Rational, S, acos,
-    asinh, atan, atan2, cbrt, cos, cosh, exp, floor, lambdify, log, sign, sin,
-    sinh, sqrt, symbols, tan, tanh)
+    Abs, Function, Heaviside, Ne, Piecewise, Rational, S, cos, exp, floor, log,
+    sign, sin, sqrt, symbols)
 from sympy.physics.mechanics import dynamicsymbols
 
+from expressions import (
+    NAMES, expression, expressions, point, same, value, x, y, z)
+from kkt import number
 from sympy_constrained.errors import ConstrainedDynamicsError
 from sympy_constrained.graph import (
     Derivation, Graph, GraphBuilder, gradient, jacobian, read, substitute,
     time_derivative)
-from sympy_constrained.graph.calculus import NumericDerivation
 from sympy_constrained.graph.reading import SLOTS
 
 t = dynamicsymbols._t
-x, y, z = NAMES = symbols('x y z', real=True)
 q, u, s = dynamicsymbols('q u s')
-COUNT, BATCH = 240, 20
-
-UNARY = [sin, cos, tan, tanh, atan, asinh, Abs, cosh, sinh,
-         lambda e: exp(e/3), lambda e: sqrt(e**2 + 1), lambda e: 1/(e**2 + 2),
-         lambda e: log(e**2 + 1), lambda e: cbrt(e**2 + 3),
-         lambda e: (e**2 + 1)**Rational(-3, 2), lambda e: e**3,
-         lambda e: acos(e/(e**2 + 3)), lambda e: -e, lambda e: 0.75*e,
-         lambda e: Max(e, Rational(1, 5)), lambda e: Heaviside(e - 1)*e]
-BINARY = [lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a*b,
-          lambda a, b: a/(b**2 + 2), lambda a, b: atan2(a, b**2 + 1),
-          lambda a, b: (a**2 + 1)**(b/5), Min, Max,
-          lambda a, b: Piecewise((a, a < b), (b**2, True))]
-
-
-def expression(random, depth=4):
-    """A random real function, tame for arguments below two."""
-    if depth == 0 or random.random() < 0.1:
-        return random.choice([*NAMES, S(random.randint(-3, 3))/2])
-    if random.random() < 0.5:
-        return random.choice(UNARY)(expression(random, depth - 1))
-    return random.choice(BINARY)(expression(random, depth - 1),
-                                 expression(random, depth - 1))
-
-
-def expressions(seed):
-    """A batch of random expressions and a random point."""
-    random = Random(f'calculus {seed}')
-    point = [mp.mpf(random.randint(-2000, 2000))/1000 for _ in NAMES]
-    found = []
-    while len(found) < BATCH:
-        e = expression(random)
-        if e.free_symbols:
-            found.append(e)
-    return found, point
 
 
 def entries(builder, refs, values):
@@ -60,98 +26,60 @@ def entries(builder, refs, values):
     return [row[0] for row in graph.evaluate(values, context=mp)['f']]
 
 
-def same(found, wanted, tolerance=1e-18):
-    assert len(found) == len(wanted)
-    for a, b in zip(found, wanted):
-        assert abs(a - b) <= tolerance*(1 + abs(b))
+batches = pytest.mark.parametrize('seed', range(6))
 
 
-def slope(function, point, direction):
-    """Derivative of a function at a point along a direction."""
-    return mp.diff(lambda h: function(*(
-        a + h*d for a, d in zip(point, direction))), 0)
-
-
-batches = pytest.mark.parametrize('seed', range(COUNT//BATCH))
-
-
-@batches
-def test_gradients_and_forward_passes_are_the_slopes(seed):
-    cases, point = expressions(seed)
-    with mp.workdps(40):
-        direction = [mp.mpf(1), mp.mpf(-2)/3, mp.mpf(1)/7]
-        for e in cases:
-            g = GraphBuilder(t)
-            inputs = [g.input(name) for name in NAMES]
-            ref = read(g, e)
-            along = Derivation(g, {i: read(g, S(d)) for i, d in zip(
-                inputs, (1, Rational(-2, 3), Rational(1, 7)))})
-            found = entries(g, [*gradient(g, ref, inputs), along(ref)],
-                            dict(zip(NAMES, point)))
-            function = lambdify(NAMES, e, 'mpmath')
-            units = mp.eye(3).tolist()
-            same(found, [slope(function, point, d)
-                         for d in (*units, direction)])
-            number = NumericDerivation(
-                g, {i: g.shadow(along(i)) for i in inputs})(ref)
-            wanted = g.shadow(along(ref))       # nan for some functions
-            assert not abs(number - wanted) > 1e-9*(1 + abs(wanted))
-
+# First derivatives: tests/property/test_graph_fuzz.py
 
 @batches
 def test_second_derivatives_are_those_of_the_slopes(seed):
-    cases, point = expressions(seed)
+    at = point(seed)
     with mp.workdps(40):
-        for e in cases[:4]:
+        for e in expressions(seed):
             g = GraphBuilder(t)
             a, b, _ = inputs = [g.input(name) for name in NAMES]
             ref = read(g, e)
             by_b = Derivation(g, {b: 1})
             first, _, _ = gradient(g, ref, inputs)
             mixed = by_b(first), gradient(g, by_b(ref), inputs)[0]
-            found = entries(g, mixed, dict(zip(NAMES, point)))
+            found = entries(g, mixed, at)
             graph = Graph.freeze(g, {'f': ([[first]], 1)})
-
-            def partial(b):
-                values = dict(zip(NAMES, (point[0], b, point[2])))
-                return graph.evaluate(values, context=mp)['f'][0][0]
-
-            same(found, [mp.diff(partial, point[1])]*2)
+            wanted = mp.diff(lambda b: graph.evaluate(
+                {**at, y: b}, context=mp)['f'][0][0], number(at[y]))
+            same(found, [wanted]*2, 18)
 
 
 @batches
 def test_time_derivatives_are_rates_along_a_motion(seed):
     """``x = q(t)`` and ``y = s(t)`` with given rates, ``z = t``."""
-    cases, point = expressions(seed)
-    rate = sin(q)*u + s + t
+    at, rate = point(seed), sin(q)*u + s + t
+    values = dict(zip((q, s, t), at.values())) | {
+        u: mp.mpf(2)/3, s.diff(t): mp.mpf(5)/4}
     with mp.workdps(40):
-        for e in cases[:10]:
+        speed = mp.sin(number(at[x]))*values[u] + number(at[y] + at[z])
+        for e in expressions(seed):
             g = GraphBuilder(t)
             a, b = g.input(q, dynamic=True), g.input(u, dynamic=True)
             ref = read(g, e.xreplace({x: q, y: s, z: t}))
             D = time_derivative(g, {a: read(g, rate), b: 0})
-            values = dict(zip((q, s, t), point)) | {
-                u: mp.mpf(2)/3, s.diff(t): mp.mpf(5)/4}
-            found = entries(g, [D(ref)], values)
-            speed = mp.sin(point[0])*values[u] + point[1] + point[2]
-            same(found, [slope(lambdify(NAMES, e, 'mpmath'), point,
-                               (speed, values[s.diff(t)], 1))])
+            slopes = [value(e.diff(name), at) for name in NAMES]
+            same(entries(g, [D(ref)], values), [mp.fdot(
+                slopes, (speed, values[s.diff(t)], 1))], 18)
 
 
 @batches
 def test_substitution_is_composition(seed):
-    cases, point = expressions(seed)
+    at = point(seed)
+    moved = {x: at[y]*at[z] - 1, y: at[y], z: at[x]}
     with mp.workdps(40):
-        for e in cases[:10]:
+        for e in expressions(seed):
             g = GraphBuilder(t)
             a, b, c = (g.input(name) for name in NAMES)
             refs = [read(g, e), -read(g, e)]
             new = {a: read(g, y*z - 1), c: a}
-            found = entries(g, substitute(g, refs, new),
-                            dict(zip(NAMES, point)))
-            value = lambdify(NAMES, e, 'mpmath')(
-                point[1]*point[2] - 1, point[1], point[0])
-            same(found, [value, -value])
+            wanted = value(e, moved)
+            same(entries(g, substitute(g, refs, new), at),
+                 [wanted, -wanted], 18)
 
 
 # Facts
@@ -218,8 +146,8 @@ def test_what_is_not_chosen_needs_no_slope(e, at, first, second):
              *gradient(g, by_x(ref), [a]), *gradient(g, slope, [a])]
     with mp.workdps(30):
         found = entries(g, found, {x: at, y: 3})
-        same(found[:2], [mp.mpf(first.p)/first.q if first else 0]*2)
-        same(found[2:], [mp.mpf(second.p)/second.q if second else 0]*4)
+        same(found[:2], [number(S(first))]*2, 18)
+        same(found[2:], [number(S(second))]*4, 18)
 
 
 @pytest.mark.parametrize('e, inner', [
@@ -246,7 +174,7 @@ def test_gradients_of_constants_and_inputs():
 def test_a_jacobian_has_the_gradients_as_rows(seed):
     """Of expressions that share parts; on a builder for each way."""
     random = Random(seed)
-    parts = [expression(random, 2) for _ in range(4)]
+    parts = [expression(random, [], 2) for _ in range(4)]
     rows = [random.choice(parts)*random.choice(parts) + sin(sum(parts))
             for _ in range(3)] + [parts[0], S.Zero]
 

@@ -2,7 +2,6 @@
 import warnings
 from dataclasses import FrozenInstanceError
 from random import Random
-from types import SimpleNamespace
 
 import pytest
 from mpmath import mp
@@ -179,14 +178,6 @@ def test_the_matrices_are_those_of_the_graph():
     assert eom.r == Matrix([s*t, -m*g, -2*q1.diff(t)**2 - 2*q2.diff(t)**2])
     assert eom.graph.sympy('A') == A
     assert eom.graph.sympy('holonomic') == Matrix([q1**2 + q2**2 - a**2])
-
-
-@pytest.mark.parametrize('thing', [
-    5, object(), ReferenceFrame('N'), SimpleNamespace(q=[q1], u=[u1])])
-def test_other_objects_are_refused(thing):
-    with pytest.raises(UnsupportedFeatureError,
-                       match='has no `mass_matrix_full`.*KanesM.*from_method'):
-        EquationsOfMotion.from_method(thing)
 
 
 @pytest.mark.parametrize('method', [

@@ -10,8 +10,8 @@ from mpmath import mp
 from sympy import I, Matrix, Symbol, cos, eye, nan, sign, sin, symbols, zeros
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
-    KanesMethod, Particle, Point, ReferenceFrame, RigidBody, Vector,
-    dynamicsymbols, inertia)
+    KanesMethod, Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols,
+    inertia)
 
 from kkt import at
 from sympy_constrained import GibbsAppellMethod, UdwadiaKalabaMethod
@@ -152,21 +152,6 @@ VELOCITIES = ['unset', 'two points', 'one point']
 
 
 @pytest.mark.parametrize('velocities', VELOCITIES)
-@pytest.mark.parametrize('axes', [0, 2, None])
-def test_a_chain_moves_as_in_sympy(N, O, velocities, axes):
-    frames, points = chain(N, O, velocities)
-    model = Model(N)
-    axes = N if axes is None else frames[axes]
-    for point in points:
-        refs = (model.motion.velocity(point, axes),
-                model.motion.acceleration(point, axes))
-        v = quiet(point.vel, N)
-        model.same(refs[0], v, axes)
-        model.same(refs[1], v.dt(N), axes)
-    model.same_frame(frames[-1], axes)
-
-
-@pytest.mark.parametrize('velocities', VELOCITIES)
 def test_all_ways_to_give_velocities_are_one_value(N, O, velocities):
     _, points = chain(N, O, velocities)
     other, twins = ReferenceFrame('N'), Point('O')
@@ -189,16 +174,6 @@ def test_nothing_is_written_to_the_objects_of_the_user(N, O):
     for frame in frames:
         model.motion.angular_acceleration(frame, frame)
     assert stored(N, O, *frames, *points) == before
-
-
-def test_columns_are_the_partial_velocities(N, O):
-    frames, points = chain(N, O, 'unset')
-    model = Model(N)
-    columns = model.motion.columns(model.motion.velocity(points[1], N))
-    v = quiet(points[1].vel, N).express(N).subs(model.rates)
-    assert sorted(columns) == [0, 1]
-    for k, column in columns.items():
-        model.same(column, v.diff(U[k], N))
 
 
 def test_a_speed_that_only_makes_jumps_has_no_column(N, O):
@@ -257,57 +232,6 @@ def test_every_way_to_orient_a_frame(N, way):
             model.same([row[k] for row in R], unit)
     model.same(model.motion.measure(q1*B.x + a*C.z - N.y, C),
                q1*B.x + a*C.z - N.y, C)
-
-
-@pytest.mark.parametrize('q, u', [(Q, U), (Q[:2], U[:2])])
-def test_body_rates_as_speeds(N, O, q, u):
-    """``q'`` in vectors is replaced, and its rate is not forgotten."""
-    B = ReferenceFrame('B')
-    if len(q) == 4:
-        B.orient_body_fixed(N, q[:3], 'ZXY')
-        kd_eqs = [B.ang_vel_in(N).dot(e) - u for e, u in zip(B, u)]
-        kd_eqs.append(q[3].diff(t) - u[3]*sin(q[3]) - t)
-        B.set_ang_vel(N, sum((u*e for u, e in zip(u, B)), Vector(0)))
-    else:
-        B.orient_axis(N, N.z, q[0])
-        kd_eqs = [q[0].diff(t)*a - u[0]*q[1] - s, q[1].diff(t) + u[0] - u[1]]
-    P = O.locatenew('P', q[-1]*B.x + b*B.y)
-    model = Model(N, kd_eqs, q, u)
-    model.same_point(P)
-    model.same_frame(B, B)
-
-
-def test_a_rolling_wheel_spins_without_an_orientation(N, O):
-    """An angular velocity that is set, of a frame nobody oriented."""
-    B, wheel = N.orientnew('B', 'Axis', (q1, N.z)), ReferenceFrame('W')
-    wheel.set_ang_vel(B, u2*B.y)
-    model = Model(N)
-    model.same(model.motion.angular_velocity(wheel, B), u1*N.z + u2*B.y, B)
-    alpha = (u1*N.z + u2*B.y).dt(N)
-    model.same(model.motion.angular_acceleration(wheel, B), alpha, B)
-    with pytest.raises(KinematicsError, match='W has no orientation.*orient'):
-        model.motion.rotation(N, wheel)
-
-
-def test_prescribed_motion_has_its_own_rates(N, O):
-    B = N.orientnew('B', 'Axis', (s*t, N.z))
-    P = O.locatenew('P', s*N.x + a*B.x)
-    R = P.locatenew('R', q1*B.y)
-    model = Model(N)
-    model.same_point(P)
-    model.same_point(R)
-    model.same_frame(B)
-
-
-def test_a_point_that_moves_by_prescription_alone(N):
-    P, R = Point('P'), Point('R')
-    P.set_vel(N, s.diff(t)*N.x + t**2*N.y)
-    R.set_pos(P, a*N.y)
-    model = Model(N)
-    for point in (P, R):
-        model.same(model.motion.velocity(point, N), s.diff(t)*N.x + t**2*N.y)
-        model.same(model.motion.acceleration(point, N),
-                   s.diff(t, 2)*N.x + 2*t*N.y)
 
 
 def test_bias_contains_no_rate_of_a_speed(N, O):
@@ -477,13 +401,6 @@ def test_a_marker_that_nothing_needs_may_be_anywhere(N, O, spoil):
     method = UdwadiaKalabaMethod(N, [q1], [u1], [q1.diff() - u1], bodies=[bob])
     assert method.mass_matrix == Matrix([[a]])
     assert method.forcing == Matrix([[0]])
-
-
-def test_an_acceleration_in_the_kinematic_equations_is_refused():
-    with pytest.raises(KinematicsError, match=r'`kd_eqs` contains '
-                       r'Derivative\(u2\(t\), t\).*remove'):
-        solve_kinematics(GraphBuilder(t), [q1.diff() - u1 - u2.diff()],
-                         Q[:1], U)
 
 
 def test_constants_of_the_same_name_as_a_coordinate_are_apart(N, O):

@@ -1,7 +1,7 @@
 """Outputs of an expression graph as a list of machine operations.
 
-Programs are written in C (:mod:`.c_code`) and in LLVM's language
-(:mod:`.llvm_code`). They contain numbers, positions of inputs and operations,
+Programs are written in LLVM's language (:mod:`.llvm_code`) and in JavaScript
+(:mod:`.js_code`). They contain numbers, positions of inputs and operations,
 so the user's names never reach generated text.
 """
 from __future__ import annotations

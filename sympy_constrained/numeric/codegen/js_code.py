@@ -9,13 +9,17 @@ from __future__ import annotations
 from math import isfinite, isnan
 
 from ...errors import UnsupportedFeatureError
-from .c_code import TEXTS as C_TEXTS
-from .c_code import value
 
 
+SIGNS = {'add': '+', 'sub': '-', 'mul': '*', 'div': '/', 'and': '&&',
+         'or': '||', 'lt': '<', 'le': '<=', 'gt': '>', 'ge': '>=', 'eq': '==',
+         'ne': '!='}
+# Text of an operation with its operands.
+TEXTS = {
+    **{name: f'{{}} {sign} {{}}' for name, sign in SIGNS.items()},
+    'neg': '-{}', 'sqrt': 'Math.sqrt({})', 'not': '!{}', 'true': 'true',
+    'false': 'false', 'select': '{} ? {} : {}'}
 PART = 300              # operations
-TEXTS = {**C_TEXTS, 'sqrt': 'Math.sqrt({})', 'true': 'true',
-         'false': 'false'}
 NAMES = {'fabs': 'abs'}                 # of the C library -> of Math
 MISSING = {'erf', 'erfc'}
 ATOMS = {'const', 'input', 'true', 'false'}     # repeated in every part
@@ -48,22 +52,37 @@ def function(name):
     return f'Math.{NAMES.get(name, name)}'
 
 
+def value(operation, of):
+    """Text of an operation's value; ``of`` are the texts of operands."""
+    name, *operands = operation
+    if name == 'const':
+        return number(*operands)
+    if name == 'input':
+        letter, k = operands
+        return 't' if letter == 't' else f'{letter}[{k}]'
+    if name == 'solve':
+        raise UnsupportedFeatureError(
+            "The system is so large that loops in this process solve it; it "
+            "has no text. Use the address of the function.")
+    if name == 'call':
+        name, *operands = operands
+        return f'{function(name)}({", ".join(map(of, operands))})'
+    return TEXTS[name].format(*map(of, operands))
+
+
 def scalar_text(program):
     """The function of one state."""
     operations, kept = program.operations, {}
 
-    def text(operation, of):
-        return value(operation, of, TEXTS, number, function)
-
     def reader(part):
         def of(k):
             if operations[k][0] in ATOMS:
-                return text(operations[k], None)
+                return value(operations[k], None)
             return f'a{k}' if k//PART == part else (
                 f'w[{kept.setdefault(k, len(kept))}]')
         return of
 
-    bodies = [[f'const a{k} = {text(operations[k], reader(begin//PART))};'
+    bodies = [[f'const a{k} = {value(operations[k], reader(begin//PART))};'
                for k in range(begin, min(begin + PART, len(operations)))
                if operations[k][0] not in ATOMS]
               for begin in range(0, len(operations), PART)]

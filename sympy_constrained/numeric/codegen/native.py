@@ -16,6 +16,7 @@ from sympy import Symbol
 
 from ...errors import ConstrainedDynamicsError, MissingIngredientError
 from ...graph import Graph, GraphBuilder, read
+from ...model.call_signatures import check_choice
 from .instructions import program
 from .python_code import Generated
 
@@ -247,9 +248,8 @@ class NativeFunction:
         return self.function.address
 
     def text(self, language='llvm'):
-        """The generated text in a ``language``, ``'llvm'``, ``'c'`` or
-        ``'js'``.
-        """
+        """The generated text in a ``language``, ``'llvm'`` or ``'js'``."""
+        check_choice('language', language, ('llvm', 'js'))
         code = import_module(f'.{language}_code', __package__)
         return code.scalar_text(self._program)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..names import Names, label
-from ..storage import as_path, frame, read_archive, write_archive
+from ..storage import frame
 from ..trajectory import Trajectory
 
 
@@ -159,40 +159,6 @@ class SweepResult:
         if callable(quantity) and not hasattr(quantity, 'free_symbols'):
             return [quantity(run.trajectory) for run in done]
         return [run.trajectory[quantity][-1] for run in done]
-
-    # -- files -------------------------------------------------------------
-
-    def save(self, path):
-        """Write everything to a file with the ending ``.npz``.
-
-        Values must be numbers or arrays. The file contains no code.
-        """
-        path = as_path(path)
-        if path.suffix != '.npz':
-            raise ValueError(
-                f"`path` is {str(path)!r}; a sweep is saved in a file with "
-                "the ending .npz.")
-        runs = [{name: getattr(run, name) for name in SweepRun.__slots__}
-                for run in self.runs]
-        for run in runs:
-            if run['value'] is not None:
-                run['value'] = np.asarray(run['value'])
-            if run['trajectory'] is not None:
-                run['trajectory'] = run['trajectory']._tree()
-        write_archive(path, 'sweep', {'states': self.states, 'runs': runs})
-
-    @classmethod
-    def load(cls, path) -> SweepResult:
-        """Read a file of :meth:`save`; states and constants are names."""
-        return read_archive(path, 'sweep', cls._restored)
-
-    @classmethod
-    def _restored(cls, tree):
-        for run in tree['runs']:
-            if run['trajectory'] is not None:
-                run['trajectory'] = Trajectory._restored(run['trajectory'])
-        return cls(tuple(SweepRun(**run) for run in tree['runs']),
-                   tuple(tree['states']))
 
     def to_frame(self):
         """A ``pandas.DataFrame`` with one row for each run.

@@ -5,56 +5,18 @@ from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
-from itertools import count, product
+from itertools import count
 from warnings import warn
 
 import numpy as np
 
 from ..compiled import compile_equations
 from ..integrate.simulate import simulate
-from ..names import Names, by_label, label, read_only
+from ..names import Names, by_label, read_only
 from ..progress import Progress
 from .jobs import Job, Task
 from .result import SweepResult, SweepRun
 from .workers import make_runs
-
-
-def grid(axes) -> list[dict]:
-    """All combinations of the values of some constants.
-
-    Examples
-    ========
-
-    >>> from sympy_constrained.numeric import grid
-    >>> grid({'l': [1, 2], 'm': [5, 6]})
-    [{'l': 1, 'm': 5}, {'l': 1, 'm': 6}, {'l': 2, 'm': 5}, {'l': 2, 'm': 6}]
-
-    Parameters
-    ==========
-
-    axes : mapping
-        Constant, by symbol or name, -> its values. The last one varies
-        fastest.
-
-    Returns
-    =======
-
-    list of dict
-        For :func:`~sympy_constrained.numeric.sweep`.
-
-    """
-    axes = by_label(axes)
-    if not isinstance(axes, Mapping):
-        raise TypeError(
-            "`axes` must be a mapping from constants to their values, not "
-            f"{type(axes).__name__}.")
-    single = [label(name) for name, values in axes.items() if isinstance(
-        values, (str, Set)) or not isinstance(values, Iterable)]
-    if single:
-        raise TypeError(
-            f"`axes`: {', '.join(single)} has no sequence of values. Give a "
-            "list, also of one.")
-    return [dict(zip(axes, values)) for values in product(*axes.values())]
 
 
 def sweep(compiled, parameters=None, states=None, executor=None, *,
@@ -99,8 +61,7 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
     compiled : CompiledEquations, a method or EquationsOfMotion
     parameters : mapping or iterable of mappings, optional
         The constants that differ: a mapping from a constant to one value or
-        to a value for each run, or one mapping for each run, such as
-        :func:`~sympy_constrained.numeric.grid` makes.
+        to a value for each run, or one mapping for each run.
     states : mapping, sequence, iterable of those, or callable, optional
         The start of all runs, or one for each; values of a mapping may be
         arrays. A function is called with the compiled equations of each run.
@@ -257,7 +218,7 @@ def _unzipped(argument, given, names):
     if len(counts) > 1:
         raise ValueError(
             f"`{argument}` has different numbers of values "
-            f"({', '.join(map(str, sorted(counts)))}). For all combinations "
-            "use `grid`.")
+            f"({', '.join(map(str, sorted(counts)))}). For combinations give "
+            "a list with one mapping for each run.")
     return [{name: many[name][k] if name in many else value
              for name, value in given.items()} for k in range(*counts)]
