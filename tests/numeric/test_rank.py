@@ -164,3 +164,14 @@ def test_a_redundant_row_may_have_no_gradient_at_a_time(first):
     with pytest.raises(ConstraintError, match='no gradient'):
         simulate(UdwadiaKalabaMethod(energy, [X, Y], hol_coneqs=rows[1:]),
                  4, [0, 1, 1, 0])
+
+
+@pytest.mark.parametrize('row, start', [
+    ((X - sin(T))*(X - 2*sin(T)), [0, 1, 1.5, 0]),      # on no branch
+    ((X - sin(T))**2, [0, 1000, 1, 0])])
+def test_a_row_of_its_own_without_a_gradient_is_refused(row, start):
+    energy = (X.diff()**2 + Y.diff()**2)/2
+    for rows in [row], [Y - start[1], row]:
+        with pytest.raises(ConstraintError, match='no gradient'):
+            simulate(UdwadiaKalabaMethod(energy, [X, Y], hol_coneqs=rows),
+                     1, start)

@@ -220,9 +220,10 @@ class PassageFinder:
         """Those of the steps ``k`` in which a zero is not excluded, as in
         ``_candidates``.
 
-        The rows between two states differ by no more than they would if they
-        changed as quickly as in the steps before, here and after. Otherwise
-        cubics lead from state to state, and steps are halved all at once.
+        It is assumed that the rows between two states change at most as
+        quickly as in the steps before, here and after together. Where that
+        excludes no zero, cubics lead from state to state, and steps are halved
+        all at once.
         """
         y, slopes, step = y[:, :self.size], rates[:, :self.size], np.diff(t)
         speed = np.full(len(t) + 1, np.inf)

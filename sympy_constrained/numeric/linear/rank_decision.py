@@ -125,12 +125,15 @@ def check_gradients(compiled, t, base, p, matrices, magnitudes):
             axis=1, initial=0))[motion:]) + motion
 
     lost = vanishing(matrices)
-    if len(lost):                       # at this time only?
+    if len(lost):                       # redundant rows, at this time only?
         with suppress(ArithmeticError, ValueError):     # a table may end
             later = project(compiled, t + NEARBY, base, p)
+            W = compiled.first_block(('W',), t + NEARBY, later.x, p)['W']
+            others = np.delete(W, [*range(motion), *lost], axis=0)
+            apart = np.linalg.norm(W - W@np.linalg.pinv(others)@others, axis=1)
             if later.is_within(ON_SET):
-                lost = np.intersect1d(lost, vanishing([compiled.first_block(
-                    ('W',), t + NEARBY, later.x, p)['W']]))
+                lost = lost[np.isin(lost, vanishing([W])) | (
+                    apart > VANISHING*np.linalg.norm(W, axis=1))[lost]]
     names, blocks = compiled.equations.labels[0], compiled.equations.blocks
     lost = [names[blocks[0][i]] for i in lost]
     if lost:
