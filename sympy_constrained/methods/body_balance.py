@@ -149,8 +149,8 @@ class Tree:
         self.balance, self.kinematics = balance, balance.kinematics
         for joint in joints:
             if not hasattr(joint, 'child_point'):
-                check_kind('joints', joint, tuple, "Give joints of SymPy, or "
-                           "tuples (name, parent, child, point).")
+                check_kind('joints', joint, (tuple, list), "Give joints of "
+                           "SymPy, or tuples (name, parent, child, point).")
         self.joints = [joint if hasattr(joint, 'child_point')
                        else Connection(*joint) for joint in joints]
         frame, velocity = self.kinematics.frame, self.kinematics.velocity

@@ -696,7 +696,7 @@ def test_joint_reactions_beside_a_torque_of_acceleration():
         method = UdwadiaKalabaMethod(
             N, [q1], [u1], PLAIN[:1], bodies=[body],
             forcelist=[(P, -m*g*N.y), (B, torque)])
-        pin = method.joint_reactions([('pin', None, body, O)])['pin']
+        pin = method.joint_reactions([['pin', None, body, O]])['pin']
         values = numbers(3)
         values[u1.diff(t)] = at(method.acceleration, values)[0]
         found.append(at(pin.force.to_matrix(N), values))

@@ -479,8 +479,9 @@ def determinants(matrices, scale):
                 A[j, m], A[pivot, m] = A[pivot, m], A[j, m]
             for i in range(j + 1, n):
                 factor = A[i, j]/A[j, j]
-                for m in range(j + 1, n):
-                    A[i, m] -= factor*A[j, m]
+                if factor != 0:
+                    for m in range(j + 1, n):
+                        A[i, m] -= factor*A[j, m]
         signs[k], sizes[k] = sign, size
     return signs, sizes
 

@@ -219,7 +219,7 @@ def _carried(compiled, t, x, p, near, steps, i):
         return found/max(1, np.abs(found).max(initial=0)/size_of(q))
 
     q, h = x[:n], near/CARRIES
-    for _ in range(CARRIES):            # Runge and Kutta
+    for _ in range(CARRIES):            # classical Runge-Kutta
         a = rates(q)
         b = rates(q + h/2*a)
         c = rates(q + h/2*b)
