@@ -217,13 +217,11 @@ class PassageFinder:
         return is_near
 
     def _open(self, k, t, y, rates, rows, least, p=None):
-        """Those of the steps ``k`` in which a zero is not excluded, as in
-        ``_candidates``.
+        """Those of the steps ``k`` in which a zero is not excluded.
 
-        It is assumed that the rows between two states change at most as
-        quickly as in the steps before, here and after together. Where that
-        excludes no zero, cubics lead from state to state, and steps are halved
-        all at once.
+        The rows are assumed to change at most as quickly as in the steps
+        before, here and after together. Where this does not exclude a zero, a
+        cubic replaces the step and is halved, as in ``_candidates``.
         """
         y, slopes, step = y[:, :self.size], rates[:, :self.size], np.diff(t)
         speed = np.full(len(t) + 1, np.inf)
