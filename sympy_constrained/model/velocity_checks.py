@@ -1,7 +1,8 @@
 """Velocities that were set, compared with the derivatives of positions."""
 import math
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache, cached_property, partial
+from itertools import chain
 from operator import mul
 from random import Random
 
@@ -10,7 +11,7 @@ from mpmath import mp
 from .. import _compat
 from ..errors import (
     ConstrainedDynamicsError, KinematicsError, MissingIngredientError)
-from ..graph import Graph
+from ..graph import Derivation, Graph
 from ..graph.calculus import NumericDerivation
 from ..graph.nodes import SHADOW_TOLERANCE
 
@@ -38,15 +39,13 @@ def check_velocities(kinematics, bodies):
     """Raise if a velocity that was set has speeds of the wrong sign."""
     # A velocity need not be the derivative of the position. If they differ in
     # nothing but signs of speeds, ``kd_eqs`` contradict the velocity.
-    g, speeds = kinematics.builder, ()
-    columns = cache(partial(by_speeds, kinematics))
-    along = NumericDerivation(g, {
-        x: g.shadow(kinematics.bias(x))
-        for x in map(g.bound.get, [*g.inputs])})
+    of = cache(partial(Comparison, kinematics))
     for name, what, velocity, rate in velocities_and_rates(kinematics, bodies):
+        speeds = ()
         with suppress(ConstrainedDynamicsError):
-            if not equal(map(g.shadow, velocity), rate(along)):
-                speeds = reversed_speeds(columns(), velocity, rate)
+            speeds = of(NumericDerivation).reversed_speeds(velocity, rate)
+            if speeds is None:          # of a function without a number
+                speeds = of(Derivation).reversed_speeds(velocity, rate)
         if speeds:
             raise KinematicsError(
                 f"The velocity of {name} and the derivative of its "
@@ -58,7 +57,7 @@ def check_velocities(kinematics, bodies):
 
 def velocities_and_rates(kinematics, bodies):
     """Velocities of mass centres and frames, and what gives their placement a
-    rate: a function of a :class:`.NumericDerivation`.
+    rate: a function of a derivation and of a dot product.
     """
     points = dict.fromkeys(body.masscenter for body in bodies)
     frames = dict.fromkeys(
@@ -78,50 +77,75 @@ def moving_points(kinematics, points):
             if point in positions and point not in kinematics.anchors:
                 yield (f'point {point}', 'position',
                        kinematics.velocity(point, axes),
-                       lambda rate, r=positions[point]: list(map(rate, r)))
+                       lambda rate, dot, r=positions[point]: list(
+                           map(rate, r)))
 
 
 def turning_frame(kinematics, frame):
-    axes, shadow = kinematics.frame, kinematics.builder.shadow
+    axes = kinematics.frame
     R = kinematics.rotation(axes, frame)
 
-    def turned(rate):
-        return [sum(map(mul, map(rate, R[i]), map(shadow, R[j])))
+    def turned(rate, dot):
+        return [dot(list(map(rate, R[i])), R[j])
                 for i, j in ((2, 1), (0, 2), (1, 0))]
 
     return (f'frame {frame}', 'orientation',
             kinematics.angular_velocity(frame, axes), turned)
 
 
-def by_speeds(kinematics):
-    """Every speed, and the derivatives by it of velocities, and of places in
-    their rates.
+class Comparison:
+    """Compares velocities with rates of positions, as numbers or on nodes.
+
+    Numbers make few nodes, and are nan for some functions.
     """
-    g = kinematics.builder
-    return [(x, NumericDerivation(g, {u: 1}), NumericDerivation(g, {
-        q: g.shadow(by_speed(rate))
-        for q, rate in zip(kinematics.q, kinematics.rates)}))
-        for x, u, by_speed in zip(
-            kinematics.speeds, kinematics.u, kinematics.by_speed)]
 
+    def __init__(self, kinematics, derivation):
+        g = self.builder = kinematics.builder
+        self.is_numeric = derivation is NumericDerivation
+        self.value = g.shadow if self.is_numeric else int   # the same
+        self.kinematics, self.derivation = kinematics, derivation
+        self.along = derivation(g, {
+            x: self.value(kinematics.bias(x))
+            for x in map(g.bound.get, [*g.inputs])})
 
-def reversed_speeds(columns, velocity, rate):
-    """Speeds with opposite columns, if all other columns are equal."""
-    reversed_ones = []
-    for x, by_speed, along in columns:
-        one, other = list(map(by_speed, velocity)), rate(along)
-        if equal(one, other):
-            continue
-        if not equal(one, [-w for w in other]):
-            return []
-        reversed_ones.append(x)
-    return reversed_ones
+    @cached_property
+    def columns(self):
+        """Every speed, and the derivatives by it of velocities, and of places
+        in their rates.
+        """
+        g, k = self.builder, self.kinematics
+        return [(x, self.derivation(g, {u: 1}), self.derivation(g, {
+            q: self.value(by_speed(rate)) for q, rate in zip(k.q, k.rates)}))
+            for x, u, by_speed in zip(k.speeds, k.u, k.by_speed)]
 
+    def dot(self, x, refs):
+        return sum(map(mul, x, map(self.value, refs))) if (
+            self.is_numeric) else self.builder.dot(x, refs)
 
-def equal(one, other):
-    """Whether numbers agree, as far as they are known."""
-    return not any(abs(x - y) > SHADOW_TOLERANCE*max(abs(x), abs(y), 1)
+    def equal(self, one, other):
+        if not self.is_numeric:
+            return all(map(self.builder.same_value, one, other))
+        return all(abs(x - y) <= SHADOW_TOLERANCE*max(abs(x), abs(y), 1)
                    for x, y in zip(one, other))
+
+    def reversed_speeds(self, velocity, rate):
+        """Speeds with opposite columns, if all other columns are equal; None
+        if a number is not known.
+        """
+        def compared(by, along):
+            return list(map(by, velocity)), rate(along, self.dot)
+
+        whole = compared(self.value, self.along)
+        if self.equal(*whole):
+            return []
+        pairs = {x: compared(*by) for x, *by in self.columns}
+        if any(map(math.isnan, chain(*whole, *chain(*pairs.values())))):
+            return None
+        different = {x: pair for x, pair in pairs.items()
+                     if not self.equal(*pair)}
+        return list(different) if all(
+            self.equal(one, [-w for w in other])
+            for one, other in different.values()) else []
 
 
 def agree(builder, a, b):

@@ -7,7 +7,9 @@ from random import Random
 
 import pytest
 from mpmath import mp
-from sympy import I, Matrix, Symbol, cos, eye, nan, sign, sin, symbols, zeros
+from sympy import (
+    Function, I, Matrix, Piecewise, Symbol, cos, eye, nan, sign, sin, symbols,
+    zeros)
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
     KanesMethod, Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols,
@@ -436,6 +438,24 @@ def gyroscope(N, O):
     B = A.orientnew('B', 'Axis', [q2, A.x])
     B.set_ang_vel(N, u1*A.z + u2*B.x)
     return [RigidBody('B', O, B, a, (inertia(B, 1, 2, 3), O))]
+
+
+@pytest.mark.parametrize('sense', [1, -1])
+@pytest.mark.parametrize('height, slope', [
+    (Piecewise((q1**2, q1 > -9), (q1, True)),
+     Piecewise((2*q1, q1 > -9), (1, True))),
+    (abs(q1), sign(q1)), (Function('f')(q1), Function('f')(q1).diff(q1))])
+def test_a_sign_is_found_where_a_function_has_no_number(
+        N, O, height, slope, sense):
+    P = O.locatenew('P', height*N.x)
+    P.set_vel(N, sense*slope*u1*N.x)
+    method = partial(UdwadiaKalabaMethod, N, [q1], [u1], PLAIN[:1],
+                     bodies=[Particle('P', P, a)], forcelist=[])
+    if sense > 0:
+        method()
+        return
+    with pytest.raises(KinematicsError, match='opposite signs of u1'):
+        method()
 
 
 @pytest.mark.parametrize('signs', [(1, 1), (1, -1), (-1, 1), (-1, -1)])
