@@ -281,6 +281,26 @@ def test_a_bouncing_bead(t_eval):
     assert abs(motion.energy_error).max() < 1e-11
 
 
+@pytest.mark.parametrize('span', [(0, 1), (1, 0)])
+def test_two_beads_hit_the_ground_at_the_same_time(span):
+    """Both turn back, as each alone; in the plane of their heights."""
+    beads = UdwadiaKalabaMethod(PLANE - m*g*x, [x, y])
+    impacts = [Crossing(q, {q.diff(): -e*q.diff()}, direction=-1)
+               for q in (x, y)]
+    options = {'constants': {m: 1, g: 9.81, e: 0.8}, **TIGHT}
+    motion = simulate(beads, span, [1, 1, 0, 0], events=impacts, adjoint=True,
+                      **options)
+    alone = simulate(beads, span, [9, 1, 0, 0], events=impacts, adjoint=True,
+                     **options)
+    assert [event.index for event in motion.events] in ([0, 1], [1, 0])
+    end = alone.x[-1, [1, 1, 3, 3]]
+    np.testing.assert_allclose(motion.x[-1], end, rtol=1e-9)
+    for q in (x, y):
+        np.testing.assert_allclose(
+            motion.gradient([e, g], final_cost=q).values,
+            alone.gradient([e, g], final_cost=y).values, rtol=1e-9)
+
+
 def test_an_integral_over_jumps():
     """The integrand jumps, and the end moves."""
     compiled = compile_equations(BEAD, {m: 1, g: 9.81})
