@@ -18,6 +18,8 @@ from .crossing import Crossing, CrossingFunction
 # A larger value at the start is no rounding error of a zero.
 PASSED = 1e-9
 TINY = math.ulp(0.)
+# A smaller value is zero, where the sign decides whether an event is due.
+ROUNDED = 1e-12
 # Parts of a step in which signs are compared.
 PARTS = 8
 # Iterations for a zero; functions that are flat there need hundreds.
@@ -89,14 +91,17 @@ class Events:
             self._values = [self._value(i, s, state)
                             for i in range(len(old))]
             for i, function in enumerate(self.functions):
-                if old[i] == 0 and getattr(function, 'jump', None) and (
-                        function.direction*self._values[i] > 0):
+                direction = np.sign(getattr(function, 'direction', 0))
+                if getattr(function, 'jump', None) and direction and (
+                        i not in self._passing) and (
+                        0 <= direction*old[i] <= ROUNDED
+                        < direction*self._values[i]):
                     raise ConstrainedDynamicsError(
                         f"`events[{i}]` has a jump, which does not turn the "
                         f"motion back at t = {last:.6g}, or not for an eighth "
-                        "of a step. Such impacts accumulate: end the run "
-                        "before by a terminal event, or pass a smaller "
-                        "`max_step`.")
+                        "of a step. Such impacts accumulate, or bodies "
+                        "already touch: end the run before by a terminal "
+                        "event, start apart, or pass a smaller `max_step`.")
             for i, function in enumerate(self.functions):
                 if changed(old[i], self._values[i],
                            getattr(function, 'direction', 0)):
