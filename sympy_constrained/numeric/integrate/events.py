@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import takewhile
 
 import numpy as np
 from scipy.optimize import brentq
@@ -18,7 +19,7 @@ from .crossing import Crossing, CrossingFunction
 # A larger value at the start is no rounding error of a zero.
 PASSED = 1e-9
 TINY = math.ulp(0.)
-# A smaller value is zero, where the sign decides whether an event is due.
+# A smaller value or time is zero, where it decides whether an event is due.
 ROUNDED = 1e-12
 # Parts of a step in which signs are compared.
 PARTS = 8
@@ -101,7 +102,8 @@ class Events:
                         f"motion back at t = {last:.6g}, or not for an eighth "
                         "of a step. Such impacts accumulate, or bodies "
                         "already touch: end the run before by a terminal "
-                        "event, start apart, or pass a smaller `max_step`.")
+                        "event, start apart, or pass a smaller `max_step`. If "
+                        "the motion shall go on, leave out `direction`.")
             for i, function in enumerate(self.functions):
                 if changed(old[i], self._values[i],
                            getattr(function, 'direction', 0)):
@@ -131,10 +133,13 @@ class Events:
 
     def follow_jump(self, t, x):
         """Continue with the states after a jump."""
-        for i, function in enumerate(self.functions):
+        now = {event.index for event in takewhile(
+            lambda event: abs(event.t - t) <= ROUNDED*max(1, abs(t)),
+            reversed(self.found))}
+        for i in range(len(self.functions)):
             value = self._value(i, t, x)
             if abs(value) <= PASSED:    # it vanishes still, but for rounding
-                if function is self.last:
+                if i in now:
                     value = 0.
                 elif i in self._passing:    # to be found by the next step
                     value = math.copysign(TINY, self._passing[i])
