@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import NamedTuple
 
 from sympy import Basic, Matrix, sympify
@@ -69,6 +70,10 @@ class Crossing:
     def __post_init__(self):
         check_kind('expression', self.expression, (int, float, Basic),
                    "Give an expression in states, time and constants.")
+        check_kind('jump', self.jump, (Mapping, type(None)),
+                   "Give {state: expression} for the states that change.")
+        check_kind('direction', self.direction, Real,
+                   "Give a positive or a negative number, or 0 for both.")
 
 
 class Further(NamedTuple):
