@@ -289,12 +289,13 @@ def test_two_beads_hit_the_ground_at_the_same_time(span):
                for q in (x, y)]
     options = {'constants': {m: 1, g: 9.81, e: 0.8}, **TIGHT}
     motion = simulate(beads, span, [1, 1, 0, 0], events=impacts, adjoint=True,
-                      **options)
+                      dense=True, **options)
     alone = simulate(beads, span, [9, 1, 0, 0], events=impacts, adjoint=True,
                      **options)
     assert [event.index for event in motion.events] in ([0, 1], [1, 0])
     end = alone.x[-1, [1, 1, 3, 3]]
     np.testing.assert_allclose(motion.x[-1], end, rtol=1e-9)
+    assert np.isfinite(motion.at(motion.t)).all()
     for q in (x, y):
         np.testing.assert_allclose(
             motion.gradient([e, g], final_cost=q).values,
