@@ -1,7 +1,7 @@
 """Events where expressions vanish, and jumps by expressions."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -91,7 +91,7 @@ class Further(NamedTuple):
 
 def compiled_with(events, model, constants, inputs):
     """The compiled equations, which have the constants of the events, too."""
-    every = events if isinstance(events, (list, tuple)) else [events]
+    every = events if isinstance(events, Iterable) else [events]
     symbols = {symbol for event in every if isinstance(event, Crossing)
                for expr in (event.expression, *(event.jump or {}).values())
                for symbol in sympify(expr, strict=True).free_symbols}
