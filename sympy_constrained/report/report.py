@@ -178,8 +178,9 @@ def report(method, start, constants=None, inputs=None, *, title=None,
     if units is None:
         units = units_of(arguments_of(drawn)[1]) if drawn else {}
     units = {label(name): text for name, text in units.items()}
-    scene = Scene(functions, drawn, points, lines, contacts, surfaces,
-                  springs, view, up, origin, frame, picture)
+    scene = Scene(functions, drawn, view, up, picture, points=points,
+                  lines=lines, contacts=contacts, surfaces=surfaces,
+                  springs=springs, origin=origin, frame=frame)
     scene.add_forces(method, forces, rows)
     data = functions.data(functions.write_extra(scene.drift))
     scene.write()
@@ -198,7 +199,7 @@ def report(method, start, constants=None, inputs=None, *, title=None,
     classes, redundant = examined(method)
     return Report(Template(text_of('page.html')).substitute(
         title=escape(name), css=text_of('page.css'),
-        model=model_tables(compiled, scene.system, x, units),
+        model=model_tables(compiled, scene.find.system, x, units),
         moved=moved(compiled.states, given, x),
         units='Values are in SI units.' if units else (
             'Values have the units of the constants.'),
