@@ -105,10 +105,8 @@ class Exported:
         return tuple(self.equations.multipliers[k] for k in self.rows)
 
     def outputs(self, name):
-        """A function ``(table, inputs)`` to output name -> list of values.
-
-        The values of an output are flat; their shapes are returned, too.
-        ``table`` and ``inputs`` are those of :func:`walk`.
+        """A function of the arguments of :func:`walk` to output name -> flat
+        values, and their shapes.
         """
         names = ('rates', 'W', 'r') if name in SOLVED else (name,)
         if name == 'residual':

@@ -11,12 +11,11 @@ from ..numeric.compiled import equations_of
 SHORT = 60
 
 
-def to_latex(model, shared=None):
+def to_latex(model, shared=None) -> str:
     r"""Return the equations of motion in LaTeX, not solved.
 
     Kinematic equations, ``W z = r`` with the accelerations and multipliers
-    ``z``, and the constraints. Dots denote derivatives by time. The text is
-    an ``align*`` environment of ``amsmath``.
+    ``z``, and the constraints, in an ``align*`` environment of ``amsmath``.
 
     Examples
     ========
@@ -46,11 +45,6 @@ def to_latex(model, shared=None):
     shared : bool, optional
         Whether parts that occur more than once are named ``a_1, a_2, ...``
         and come first; by default if the equations are long.
-
-    Returns
-    =======
-
-    str
 
     """
     equations = equations_of(model)

@@ -19,19 +19,10 @@ LEVELS = ('acceleration', 'velocity', 'position')
 class FirstOrder:
     """Implicit first-order equations whose states are functions of time.
 
-    Attributes
-    ==========
-
-    residual : ImmutableMatrix, shape (ns + m, 1)
-        Zero along a motion. It contains the states, their derivatives, the
-        multipliers and specified functions.
-    states : tuple
-        In the order of ``EquationsOfMotion.states``.
-    multipliers : tuple
-        Functions of time without a derivative, one for each row in use.
-    names : dict
-        State of the model -> the function in ``states``, where they differ.
-
+    ``residual``, shape (ns + m, 1), is zero along a motion. ``states`` are in
+    the order of ``EquationsOfMotion.states``, ``multipliers`` functions of
+    time, one for each row in use. ``names`` maps states of the model to those
+    in ``states`` where they differ.
     """
 
     residual: ImmutableDenseMatrix
@@ -40,22 +31,20 @@ class FirstOrder:
     names: dict
 
 
-def to_opty(model, level='acceleration', t=0., x=None, *, constants=None):
+def to_opty(model, level='acceleration', t=0., x=None, *,
+            constants=None) -> FirstOrder:
     r"""Return the equations for direct collocation, as opty takes them.
 
     Explanation
     ===========
 
-    opty and other collocation programs discretise
-    :math:`0 = f(\dot x, x, \lambda, t)`, where every state is a function of
-    time. Velocities :math:`\dot q` that are states, in Lagrange's shape, are
-    renamed: the rate of ``x`` is ``x_dot``. Otherwise this is
-    ``equations_of_motion.residual`` with the independent rows only, because
-    redundant rows make a collocation singular.
+    opty discretises :math:`0 = f(\dot x, x, \lambda, t)`, where every state is
+    a function of time; a rate of ``x`` that is a state is renamed ``x_dot``.
+    Redundant rows, which make a collocation singular, are left out.
+    Multipliers are trajectories without a derivative.
 
-    Multipliers are trajectories without a derivative, which opty takes as
-    free variables. Rows at the level at which they were given prevent drift,
-    but make the multipliers less smooth: use implicit Euler, opty's default.
+    Rows at the level at which they were given prevent drift, but make the
+    multipliers less smooth: use implicit Euler, opty's default.
 
     Examples
     ========
@@ -95,11 +84,6 @@ def to_opty(model, level='acceleration', t=0., x=None, *, constants=None):
     t, x, constants
         A state where independent constraint rows are chosen; see
         :func:`.to_casadi`.
-
-    Returns
-    =======
-
-    FirstOrder
 
     """
     check_choice('level', level, LEVELS)

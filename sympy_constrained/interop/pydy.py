@@ -18,15 +18,13 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
     ===========
 
     ``System(method)`` itself accepts every class whose ``mass_matrix`` is
-    that of the speeds. Use this function for matrices that contain
-    multipliers, for larger models, for velocities :math:`\dot q` that are
-    states, and for time in the equations.
+    that of the speeds. Use this function for other matrices, larger models,
+    velocities :math:`\dot q` that are states, and time in the equations.
 
-    The equations stay un-inverted. The last states are the impulses of the
-    reactions, which are the integrals of the multipliers over time.
-    Multipliers and accelerations that are states follow the speeds, and
-    velocities are named as by :func:`to_opty`. Time is a specified function
-    ``clock``; keep it when you replace ``system.specifieds``.
+    The last states are the impulses of the reactions, the integrals of the
+    multipliers over time. Velocities are named as by :func:`to_opty`. Time is
+    a specified function ``clock``; keep it when you replace
+    ``system.specifieds``.
 
     Examples
     ========
@@ -49,11 +47,6 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
     **kwargs
         Further arguments of ``System``: ``specifieds``,
         ``initial_conditions``, ``times``, ``ode_solver``.
-
-    Returns
-    =======
-
-    pydy.system.System
 
     Raises
     ======
@@ -84,9 +77,6 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
 
 class OrdinaryEquations:
     """``q' = f``, ``M*u' = F``, with the names that PyDy's ``System`` reads.
-
-    ``q`` are the states whose rates are explicit, ``u`` the others, with the
-    impulses of the multipliers.
     """
 
     def __init__(self, exported):

@@ -40,11 +40,6 @@ def model(name: str, **options) -> Model:
     **options
         Arguments of the model function, such as the number of links.
 
-    Returns
-    =======
-
-    Model
-
     Raises
     ======
 

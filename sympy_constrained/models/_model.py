@@ -201,11 +201,6 @@ class Model:
         **kwargs
             Further keyword arguments for the class.
 
-        Returns
-        =======
-
-        The method object.
-
         Raises
         ======
 

@@ -10,13 +10,10 @@ The coordinates are its double integral, the speeds its integral:
          + D_q^T \mu_i, \qquad
    u_i = u_k + h \sum_j a_{ij} \dot u_j + D_u^T \mu_i
 
-so that the motion obeys the equations at every node; a scheme of first order,
-which integrates the polynomial of the speeds, does not [1]_. The nodes are
-those of Radau, the last one is the end of the interval. At every node hold
-:math:`W z = r` with multipliers, and the constraints at position and velocity
-level; :math:`\mu_i` moves a state along the rows :math:`D` of their Jacobian
-onto them [2]_. It is as small as the error of the scheme, whose order is
-:math:`2s - 1` for :math:`s` nodes.
+so that the motion obeys the equations at every node [1]_, those of Radau,
+where :math:`W z = r` and the constraints at position and velocity level hold;
+:math:`\mu_i` moves a state along the rows :math:`D` of their Jacobian onto
+them [2]_. The order is :math:`2s - 1` for :math:`s` nodes.
 
 References
 ==========
@@ -67,9 +64,8 @@ def radau(count):
 class Node:
     """The equations at a node, as functions of casadi.
 
-    Arguments are time, state, unknowns ``z`` (those of independent rows),
-    controls and their rates. ``equations`` are the residuals of ``W z = r``,
-    ``constraints`` the independent rows at position and velocity level.
+    ``equations`` are the residuals of ``W z = r`` with independent rows,
+    ``constraints`` those rows at position and velocity level.
     """
 
     def __init__(self, ca, exported):
@@ -153,10 +149,9 @@ class Node:
 def interval(node, scheme, cost, path):
     """A function of casadi for all nodes of an interval.
 
-    Arguments: the time and the state at its begin, its length, controls at
-    both ends, and matrices of states, unknowns and shifts ``mu``, one column
-    for each node. Results: residuals of the collocation, of the equations
-    and of the constraints, the cost, and values of ``path``, by columns.
+    ``X``, ``Z`` and the shifts ``MU`` have a column for each node. Results:
+    residuals of the collocation, of the equations and of the constraints, the
+    cost, and values of ``path``.
     """
     ca, count = node.ca, len(scheme.c)
     begin, length = ca.SX.sym('begin'), ca.SX.sym('h')

@@ -23,13 +23,9 @@ QUIET = 1e-6
 def plot(trajectory, model=None):
     """Overview: states, energy, constraint forces and multipliers.
 
-    Explanation
-    ===========
-
-    There is a panel for each quantity: angles, positions, their rates, ... Two
-    coordinates that locate a point are drawn as its path. Residuals, and an
-    energy that does not change, have a panel if they are above the tolerance,
-    otherwise a line in the title.
+    Each kind of quantity has a panel. Two coordinates that locate a point are
+    drawn as its path. Residuals below the tolerance and a constant energy have
+    a line in the title instead.
 
     Parameters
     ==========
@@ -38,11 +34,6 @@ def plot(trajectory, model=None):
     model : optional
         What was simulated: a method, a ready model or a SymPy object. It
         names the picture, and knows units and paths.
-
-    Returns
-    =======
-
-    matplotlib.figure.Figure
 
     """
     trajectory = with_units(trajectory, model)
@@ -128,10 +119,7 @@ def plot_states(trajectory, names=None, ax=None):
 
 
 def plot_residuals(trajectory, ax=None):
-    """The largest residual of the constraints, and the tolerance.
-
-    On a logarithmic scale, for positions and for velocities.
-    """
+    """The largest residuals of positions and velocities, and the tolerance."""
     check_trajectory(trajectory)
     rows = np.maximum(np.abs(trajectory.residuals), FLOOR).T
     names = trajectory.residual_names
@@ -151,9 +139,8 @@ def plot_residuals(trajectory, ax=None):
 
 
 def plot_energy(trajectory, ax=None):
-    """Change of the energy, and the work done since the start.
-
-    Without axes, nonzero power has a second panel.
+    """Change of the energy, the work since the start and, unless axes are
+    given, nonzero power.
     """
     energy = known(trajectory, 'energy')
     if ax is None and _has_power(trajectory):
@@ -183,9 +170,8 @@ def plot_power(trajectory, ax=None):
 
 
 def plot_phase(trajectory, x, v=None, ax=None):
-    """Path in a phase plane, open circle at the start, full at the end.
-
-    Events are crosses.
+    """Path in a phase plane, from an open circle to a full one; events are
+    crosses.
 
     Parameters
     ==========
@@ -231,9 +217,8 @@ def plot_constraint_forces(trajectory, ax=None, speeds=None):
 
 
 def plot_multipliers(trajectory, ax=None, rows=None):
-    """Multipliers of the constraints, or of some rows.
-
-    Where rows are redundant, those of least norm.
+    """Multipliers of the constraints, or of some rows; of least norm where
+    rows are redundant.
     """
     check_trajectory(trajectory)
     rows = range(len(trajectory.multiplier_names)) if rows is None else rows

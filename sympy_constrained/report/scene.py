@@ -1,8 +1,4 @@
-"""What a page draws: bodies, links, shapes, surfaces and forces.
-
-Places are functions of the state in JavaScript; a part of the scene refers to
-their positions in the result.
-"""
+"""What a page draws; places are functions of the state in JavaScript."""
 from __future__ import annotations
 
 from contextlib import suppress
@@ -37,10 +33,7 @@ AXES = 'xyz'
 
 
 class Scene:
-    """The scene of a model; arguments are those of :func:`.report`.
-
-    ``data`` is what the page gets.
-    """
+    """The scene of a model; arguments are those of :func:`.report`."""
 
     def __init__(self, functions, model, view=None, up=None, constants=None,
                  **shown):

@@ -42,10 +42,8 @@ ACTS = ("a constraint row that was redundant begins to act at t = {:.6g}, or "
 
 def prepared(equations, span, x, times, method, stabilization, others,
              initial, tolerance, **options):
-    """The :class:`RecursiveRun` with the arguments of ``simulate``.
-
-    ``others`` maps names of arguments without a meaning here to whether they
-    were given.
+    """The :class:`RecursiveRun` of ``simulate``; ``others`` maps names of
+    arguments without a meaning here to whether they were given.
     """
     given = [f'`{name}`' for name, is_given in others.items() if is_given]
     if method not in METHODS:
@@ -270,10 +268,8 @@ class RecursiveRun(BlockRun):
                 states[:due], h)
 
     def acting(self, T, Y):
-        """The first state that violates a row that was left out, or None.
-
-        With projection only rows without residuals are examined: the others
-        make the projection fail.
+        """The first state that violates a row that was left out, or None;
+        rows with residuals are left to the projection.
         """
         if not self.left_out or self.on_set and self.equations.has_residuals(
                 self.left_out):
@@ -342,10 +338,8 @@ class RecursiveRun(BlockRun):
                 self.noisy.append(t)
 
     def is_noise(self, t, x):
-        """Whether the smallest changes of speeds change rates and multipliers.
-
-        Near a singular configuration these are quotients of two numbers that
-        vanish.
+        """Whether the smallest changes of speeds change rates and multipliers,
+        as near a singular configuration.
         """
         q, n = len(self.equations.coordinates), len(x)
         y, p = x.copy(), self.equations.p

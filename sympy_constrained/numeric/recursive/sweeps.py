@@ -191,11 +191,9 @@ def accelerate(t, tables, work, out):
 
 @quick
 def push(t, tables, work, way, force, tau, y, is_rigid):
-    """The first sweep for forces alone, over bodies from leaf to root.
-
-    ``force`` is minus the wrench on each body, ``tau`` has the forces on
-    joints; used up, they are zero again. If the bodies are rigid, ``y`` are
-    the forces on joints at rest.
+    """The first sweep for ``force``, minus the wrench on each body, and
+    ``tau`` on joints, which it sets to zero. If the bodies are rigid, ``y``
+    are the forces on joints at rest.
     """
     base, give = work.ctypes.data, np.empty(12)
     get, place, rigid = np.empty(12), 0, np.empty(48)
