@@ -56,7 +56,7 @@ def heavy_top() -> Model:
     k = i + m*length**2
     return _top(
         constants, N, B, _pinned(N, B, tip, length), q, u, kinematics,
-        start=dict(zip((*q, *u), (0.0, 0.5, 0.3, 0.0, 2.0, 150.0))),
+        start=(0.0, 0.5, 0.3, 0.0, 2.0, 150.0),
         accelerations={
             u[0].diff(): ((k - j)*u[1]*u[2]
                           + m*g*length*sin(q[1])*cos(q[2]))/k,
