@@ -77,9 +77,6 @@ class MethodCheck:
 def check_method(cls, models=None, *, seed=0) -> MethodCheck:
     r"""Check the laws of mechanics for a method class on models.
 
-    Explanation
-    ===========
-
     Each model is formed and compiled with NumPy and LLVM. At random states on
     the constraints,
 

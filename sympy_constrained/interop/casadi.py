@@ -11,9 +11,6 @@ def to_casadi(model, name='rhs', t=0., x=None, *, constants=None,
               inputs=None, solver='auto'):
     r"""Return the equations as a ``casadi.Function``.
 
-    Explanation
-    ===========
-
     The function takes column vectors in the order of ``states`` and
     ``constants``, by position or by name:
 

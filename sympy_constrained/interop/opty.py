@@ -35,9 +35,6 @@ def to_opty(model, level='acceleration', t=0., x=None, *,
             constants=None) -> FirstOrder:
     r"""Return the equations for direct collocation, as opty takes them.
 
-    Explanation
-    ===========
-
     opty discretises :math:`0 = f(\dot x, x, \lambda, t)`, where every state is
     a function of time; a rate of ``x`` that is a state is renamed ``x_dot``.
     Redundant rows, which make a collocation singular, are left out.
@@ -49,25 +46,20 @@ def to_opty(model, level='acceleration', t=0., x=None, *,
     Examples
     ========
 
-    >>> from sympy import symbols
-    >>> from sympy.physics.mechanics import dynamicsymbols
     >>> from sympy_constrained import UdwadiaKalabaMethod
     >>> from sympy_constrained.interop import to_opty
-    >>> m, g, l = symbols('m g l')
-    >>> x, y = dynamicsymbols('x y')
-    >>> pendulum = UdwadiaKalabaMethod(
-    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-    ...     hol_coneqs=[x**2 + y**2 - l**2])
+    >>> from sympy_constrained.models import model
+    >>> pendulum = model('cartesian_pendulum').form(UdwadiaKalabaMethod)
     >>> equations = to_opty(pendulum, 'position')
     >>> equations.states
     (x(t), y(t), x_dot(t), y_dot(t))
     >>> equations.residual
     Matrix([
-    [                           -x_dot(t) + Derivative(x(t), t)],
-    [                           -y_dot(t) + Derivative(y(t), t)],
-    [      m*Derivative(x_dot(t), t) - 2*lam1(t)*x(t)],
-    [g*m + m*Derivative(y_dot(t), t) - 2*lam1(t)*y(t)],
-    [                              -l**2 + x(t)**2 + y(t)**2]])
+    [               -x_dot(t) + Derivative(x(t), t)],
+    [               -y_dot(t) + Derivative(y(t), t)],
+    [      m*Derivative(x_dot(t), t) - lam1(t)*x(t)],
+    [g*m + m*Derivative(y_dot(t), t) - lam1(t)*y(t)],
+    [               -L**2/2 + x(t)**2/2 + y(t)**2/2]])
 
     ::
 

@@ -14,9 +14,6 @@ from .exported import Exported, free_name, loaded, names_in, renamed
 def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
     r"""Return a ``pydy.system.System`` for any equations of motion.
 
-    Explanation
-    ===========
-
     ``System(method)`` itself accepts every class whose ``mass_matrix`` is
     that of the speeds. Use this function for other matrices, larger models,
     velocities :math:`\dot q` that are states, and time in the equations.

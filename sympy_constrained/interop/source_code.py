@@ -30,9 +30,6 @@ def to_source(model, language='c', name='model', *, precision='double',
               constants=None, inputs=None):
     r"""Return the equations of motion as source code.
 
-    Explanation
-    ===========
-
     The code computes the rates of the states and the multipliers. It uses
     nothing of this package.
 

@@ -157,8 +157,7 @@ def snakeboard() -> Model:
     turns the rotor with the torque ``tau(t)`` and the wheel pairs with
     ``sigma(t)`` and ``-sigma(t)``, all against the board.
 
-    Source: A. Lewis, J. Ostrowski, R. Murray and J. Burdick, Nonholonomic
-    mechanics and locomotion: the snakeboard example, IEEE ICRA (1994)
+    Source: A. Lewis, J. Ostrowski, R. Murray and J. Burdick, IEEE ICRA (1994)
     2391-2397; A. M. Bloch, P. S. Krishnaprasad, J. E. Marsden and R. M.
     Murray, Arch. Rational Mech. Anal. 136 (1996) 21-99.
     """

@@ -47,11 +47,9 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     >>> from sympy_constrained.numeric import simulate
     >>> from sympy_constrained.plotting import animate
     >>> pendulum = model('cartesian_pendulum')
-    >>> method = pendulum.form(UdwadiaKalabaMethod)
-    >>> motion = simulate(method, 2, pendulum.start, initial='project',
-    ...                   constants=pendulum.parameters)
-    >>> x, y = pendulum.coordinates
-    >>> film = animate(motion, method, lines=[((0, 0), (x, y))], fps=5)
+    >>> motion = simulate(pendulum.form(UdwadiaKalabaMethod), 2,
+    ...                   pendulum.start, constants=pendulum.parameters)
+    >>> film = animate(motion, pendulum, lines=[((0, 0), 'bob')], fps=5)
     >>> film.save('pendulum.gif')           # doctest: +SKIP
 
     Parameters
@@ -87,17 +85,15 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     constants : mapping, optional
         Numbers for constants that only the picture has.
     inputs : mapping, optional
-        As for :func:`~sympy_constrained.numeric.simulate`, if places depend
-        on specified functions.
+        As for :func:`~sympy_constrained.numeric.simulate`.
     trails : bool
         Whether the paths of mass centres and points are drawn.
     speed : float, optional
-        Of the picture relative to the motion: 1 is real time, 0.1 slow
-        motion. By default 1 unless that is too short or too long to watch.
+        Of the picture relative to the motion; by default 1 unless that is too
+        short or too long to watch.
     fps : float
     save : path, optional
-        Write a ``.gif``, or another format if matplotlib finds ffmpeg. For a
-        page in HTML see :func:`.report`.
+        Write a ``.gif``, or another format if matplotlib finds ffmpeg.
     ax : matplotlib axes, optional
         Made with ``projection='3d'`` for a view in space.
     progress : bool, optional

@@ -20,12 +20,10 @@ of the constraints is
 
    A M^{-1} A^T = Y D^{-1} Y^T, \qquad Y^T = L^{-1} A^T.
 
-A state returns to the constraints by the change of the speeds of least kinetic
-energy, :math:`-M^{-1}A^T (A M^{-1}A^T)^{-1}` times the residuals, and by the
-change of the coordinates that such speeds make.
+A state returns to the constraints by :math:`-M^{-1}A^T (A M^{-1}A^T)^{-1}`
+times the residuals, and by the change of coordinates that such speeds make.
 
-All of it is in one file, because numba's cache does not notice changes of
-other files.
+One file, because numba's cache does not notice changes of others.
 
 References
 ==========
