@@ -34,10 +34,7 @@ from numpy.polynomial import Legendre, Polynomial
 from sympy import Matrix
 
 from ..graph import Graph
-from ..interop.casadi import functions
-from ..interop.exported import walk
-from ..numeric.codegen.instructions import program
-from ..numeric.codegen.native import arguments_of, slots, with_given
+from ..interop.casadi import functions, matrix
 from ..numeric.manifold.correction import independent
 
 
@@ -98,29 +95,16 @@ class Node:
         return self.outputs(graph, ('values',))['values']
 
     def outputs(self, graph, names):
-        ca, e = self.ca, self.exported.equations
-        graph = with_given(graph, tuple(names), self.exported.given)
-        places = slots(arguments_of(
-            e.t, e.states, e.constants, self.exported.free))
-        places.update((e.unknowns[i], ('z', k))
-                      for k, i in enumerate(self.exported.use))
-        places.update((e.unknowns[i], ('zero', 0))
-                      for i in range(len(e.unknowns))
-                      if i not in self.exported.use)
-        code = program(graph, tuple(names), places)
-        values = walk(code.operations, functions(ca), {
+        ca, use = self.ca, self.exported.use
+        outputs, shapes = self.exported.computed(graph, names, {
+            x: ('z', use.index(i)) if i in use else ('zero', 0)
+            for i, x in enumerate(self.exported.equations.unknowns)})
+        values = outputs(functions(ca), {
             't': [self.t], 'x': ca.vertsplit(self.x), 'zero': [0.],
             'p': self.exported.p, 'z': ca.vertsplit(self.z),
             'r': ca.vertsplit(self.r)})
-        flat, result = iter(code.outputs), {}
-        for name in names:
-            rows, columns = graph.outputs[name]
-            matrix = result[name] = ca.SX(rows, columns)
-            for k in range(rows*columns):
-                value = values[next(flat)]
-                if not (isinstance(value, float) and value == 0):
-                    matrix[divmod(k, columns)] = value
-        return result
+        return {name: matrix(ca, values[name], *shape)
+                for name, shape in shapes.items()}
 
     def function(self, output):
         """An output as a function of time, state, unknowns and controls."""
