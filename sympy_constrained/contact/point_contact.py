@@ -47,29 +47,25 @@ class PointContact(ContactKinematics, ContactReactions):
     Examples
     ========
 
-    A ball rolls on a horizontal table, pushed at its centre:
+    A ball rolls on a horizontal table:
 
     >>> from sympy import symbols
     >>> from sympy.physics.mechanics import (
-    ...     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+    ...     Point, ReferenceFrame, RigidBody, dynamicsymbols)
     >>> from sympy_constrained import (
-    ...     PlaneSurface, PointContact, SphereSurface, UdwadiaKalabaMethod)
+    ...     PlaneSurface, PointContact, SphereSurface)
     >>> x, y, z, wx, wy, wz = dynamicsymbols('x y z omega_x:z')
     >>> vx, vy, vz = dynamicsymbols('v_x:z')
-    >>> R, m, g, F = symbols('R m g F')
-    >>> N, B = ReferenceFrame('N'), ReferenceFrame('B')
+    >>> R, N, B = symbols('R'), ReferenceFrame('N'), ReferenceFrame('B')
     >>> O, C = Point('O'), Point('C')
     >>> O.set_vel(N, 0)
     >>> C.set_pos(O, x*N.x + y*N.y + z*N.z)
     >>> C.set_vel(N, vx*N.x + vy*N.y + vz*N.z)
-    >>> a = dynamicsymbols('a1:4')
-    >>> B.orient_body_fixed(N, a, 'zyz')
+    >>> B.orient_body_fixed(N, dynamicsymbols('a1:4'), 'zyz')
     >>> B.set_ang_vel(N, wx*N.x + wy*N.y + wz*N.z)
-    >>> ball = RigidBody('ball', C, B, m, (inertia(B, *3*[2*m*R**2/5]), C))
-    >>> table = RigidBody('table', O, N)
     >>> contact = PointContact(
-    ...     'contact', table, ball, PlaneSurface(N, O, N.z),
-    ...     SphereSurface(B, C, R))
+    ...     'contact', RigidBody('table', O, N), RigidBody('ball', C, B),
+    ...     PlaneSurface(N, O, N.z), SphereSurface(B, C, R))
     >>> contact.holonomic_constraints
     [-R + z(t)]
     >>> contact.nonholonomic_constraints

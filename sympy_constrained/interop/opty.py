@@ -74,8 +74,7 @@ def to_opty(model, level='acceleration', t=0., x=None, *,
         Of the constraint rows: differentiated to accelerations; to
         velocities; or holonomic rows as given and others on velocities.
     t, x, constants
-        A state where independent constraint rows are chosen; see
-        :func:`.to_casadi`.
+        As for :func:`.to_casadi`.
 
     """
     check_choice('level', level, LEVELS)

@@ -37,8 +37,7 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
 
     model : a method, EquationsOfMotion or CompiledEquations
     t, x : float, sequence, optional
-        A state where independent constraint rows are chosen; see
-        :func:`.to_casadi`.
+        As for :func:`.to_casadi`.
     constants : mapping, optional
         Values by symbol. PyDy takes 1 for a constant without one.
     **kwargs
@@ -49,8 +48,7 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
     ======
 
     MissingIngredientError
-        If PyDy is not installed, or the state for choosing independent rows
-        is missing.
+        If PyDy is not installed, or the state ``x`` is missing.
 
     """
     system = library('pydy.system', 'PyDy').System

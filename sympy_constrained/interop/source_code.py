@@ -36,8 +36,7 @@ def to_source(model, language='c', name='model', *, precision='double',
     ============  ==========================================================
     language      files
     ============  ==========================================================
-    ``'c'``       ``name.c`` and ``name.h``, C99. With ``-DNAME_EXAMPLE``
-                  it contains an example ``main``.
+    ``'c'``       ``name.c`` and ``name.h``, C99; ``-DNAME_EXAMPLE``: a main
     ``'octave'``  ``name.m``, for MATLAB too: ``[rates, lam] = name(t, x, p,
                   w)``
     ``'julia'``   ``name.jl``: ``rates, lam = name(t, x, p, w)``

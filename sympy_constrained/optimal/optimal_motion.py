@@ -132,7 +132,6 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
         Of the solver.
     max_iterations : int
     progress : bool, optional
-        Show iterations; by default in a terminal.
 
     Returns
     =======

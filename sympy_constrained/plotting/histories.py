@@ -27,14 +27,8 @@ def plot(trajectory, model=None):
     drawn as its path. Residuals below the tolerance and a constant energy have
     a line in the title instead.
 
-    Parameters
-    ==========
-
-    trajectory : Trajectory
-    model : optional
-        What was simulated: a method, a ready model or a SymPy object. It
-        names the picture, and knows units and paths.
-
+    The ``model`` that was simulated, a method, a ready model or a SymPy
+    object, names the picture, and knows units and paths.
     """
     trajectory = with_units(trajectory, model)
     panels, notes = _state_panels(trajectory, model), []
@@ -86,18 +80,9 @@ def _force_panels(trajectory):
 
 
 def plot_states(trajectory, names=None, ax=None):
-    """Histories of states.
+    """Histories of states, by SymPy object or name; all by default.
 
     Without names and axes, coordinates and speeds get a panel for each unit.
-
-    Parameters
-    ==========
-
-    trajectory : Trajectory
-    names : iterable of SymPy objects or str, optional
-        All states by default.
-    ax : matplotlib axes, optional
-
     """
     check_trajectory(trajectory)
     if names is None and ax is None:
@@ -173,15 +158,8 @@ def plot_phase(trajectory, x, v=None, ax=None):
     """Path in a phase plane, from an open circle to a full one; events are
     crosses.
 
-    Parameters
-    ==========
-
-    trajectory : Trajectory
-    x, v : SymPy object or str
-        States or multipliers. By default ``v`` is the rate of the state
-        ``x``.
-    ax : matplotlib axes, optional
-
+    ``x`` and ``v`` are states or multipliers, by SymPy object or name; ``v``
+    is by default the rate of the state ``x``.
     """
     check_trajectory(trajectory)
     places = trajectory[x]
@@ -237,18 +215,9 @@ def plot_multipliers(trajectory, ax=None, rows=None):
 def plot_reactions(trajectory, names=None, ax=None):
     """Forces and moments in joints, of a run with ``reactions``.
 
-    Of one joint the components, of several the magnitudes. Without axes,
-    forces or moments that vanish have no panel.
-
-    Parameters
-    ==========
-
-    trajectory : Trajectory
-    names : str or iterable of str, optional
-        Joints or rows; all by default.
-    ax : pair of matplotlib axes, optional
-        For forces and moments.
-
+    Of one joint or row of the ``names`` the components, of several or all the
+    magnitudes. ``ax`` is a pair for forces and moments; without it those that
+    vanish have no panel.
     """
     check_trajectory(trajectory)
     if not trajectory.reactions:

@@ -94,8 +94,8 @@ def follow(motion, along=None, direction=None, *, step=0.1, count=200,
     Examples
     ========
 
-    A pendulum that is carried around a vertical axis hangs at an angle beyond
-    the rate :math:`\sqrt{g/l}`:
+    A pendulum carried around a vertical axis tilts beyond the rate
+    :math:`\sqrt{g/l}`:
 
     >>> from sympy import cos, sin, symbols
     >>> from sympy.physics.mechanics import dynamicsymbols

@@ -161,18 +161,12 @@ class SteadyMotion:
     # -- neighbours ------------------------------------------------------
 
     def follow(self, along=None, direction=None, **options):
-        """The :class:`.Family` of steady motions through this one.
-
-        See :func:`~sympy_constrained.numeric.steady.family.follow`.
-        """
+        """See :func:`~sympy_constrained.numeric.steady.family.follow`."""
         from .family import follow
         return follow(self, along, direction, **options)
 
     def certificate(self):
-        """Proof that exactly one steady motion is near.
-
-        See :func:`~sympy_constrained.numeric.steady.certificate.certificate`.
-        """
+        """The :class:`.Certificate` that no other steady motion is near."""
         from .certificate import certificate
         return certificate(self)
 
@@ -227,11 +221,10 @@ def steady_motions(model, near, *, fixed=(), cyclic=None, fill=None,
     ======
 
     ConstraintError
-        If no guess leads to a steady motion; carries ``rows``, the conditions
-        that cannot be satisfied, and ``state``.
+        If no guess leads to a steady motion; carries ``rows``, the unmet
+        conditions, and ``state``.
     ConstrainedDynamicsError
-        If the equations depend on time, or on a coordinate that was given as
-        cyclic.
+        If the equations depend on time, or on a given cyclic coordinate.
 
     """
     compiled = compile_equations(model, constants, inputs)
