@@ -3,9 +3,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..trajectory import Trajectory
+from ..trajectory import ARRAYS, Trajectory
 from .balance import Balance, product
 from .power import energy_rates
+
+
+ENERGY = 'energy', 'power', 'work'
 
 
 class Records:
@@ -77,29 +80,34 @@ class Records:
 
 def assembled(compiled, columns=None, p=None, **fields) -> Trajectory:
     """The trajectory of recorded outputs, possibly none."""
-    widths = {'t': (), 'energy': (), 'work': (), 'power': (), 'rank': (),
-              'condition': (), 'x': (len(compiled.states),),
-              'rates': (len(compiled.states),),
-              'residuals': (len(compiled.residual_names),),
-              'multipliers': (len(compiled.multiplier_names),),
-              'constraint_forces': (len(compiled.u_index),)}
-    columns = {name: columns[name] if columns else np.zeros(
-        (0, *width), int if name == 'rank' else float)
-        for name, width in widths.items()}
-    has_energy, has_power = compiled.has('energy'), compiled.has('power')
-    for name, is_known in (('energy', has_energy), ('power', has_power),
-                           ('work', has_energy and has_power)):
+    columns = nothing(compiled) if columns is None else {
+        name: columns[name] for name in (*ARRAYS, *ENERGY)}
+    known = [compiled.has(name) for name in ('energy', 'power')]
+    for name, is_known in zip(ENERGY, (*known, all(known))):
         if not is_known:
             columns[name] = None
-    return Trajectory(
-        **columns,
-        energy_rate=energy_rates(
-            compiled, columns['t'], columns['x'], columns['rates'], p),
-        states=tuple(compiled.states), speeds=tuple(compiled.equations.u),
+    return Trajectory.of(
+        lambda _: energy_rates(compiled, columns['t'], columns['x'],
+                               columns['rates'], p),
+        **columns, states=tuple(compiled.states),
+        speeds=tuple(compiled.equations.u),
         multiplier_names=tuple(compiled.multiplier_names),
         residual_names=compiled.residual_names,
         constants=dict(zip(compiled.constants,
                            compiled.parameters().tolist())), **fields)
+
+
+def nothing(compiled):
+    """The arrays of a trajectory without outputs."""
+    states = len(compiled.states)
+    widths = {'x': states, 'rates': states,
+              'residuals': len(compiled.residual_names),
+              'multipliers': len(compiled.multiplier_names),
+              'constraint_forces': len(compiled.u_index)}
+    columns = {name: np.zeros(0) for name in (*ARRAYS, *ENERGY)}
+    columns['rank'] = np.zeros(0, int)
+    return {**columns, **{name: np.zeros((0, width))
+                          for name, width in widths.items()}}
 
 
 def check_reactions(reactions):

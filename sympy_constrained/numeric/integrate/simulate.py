@@ -270,8 +270,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         more['constants'] = {
             name: value for name, value in trajectory.constants.items()
             if name not in GAINS}
-    return _checked_end(
-        replace(trajectory, **more), run.t, run.raised, throw)
+    return _checked_end(replace(trajectory, **more) if more else trajectory,
+                        run.t, run.raised, throw)
 
 
 def _start(compiled, t, x, initial, tolerance, is_projected):
