@@ -87,6 +87,8 @@ class Approach(NamedTuple):
 
 def quickly(rows):
     """Singular values, in descending order, to 1e-8 of the largest."""
+    if rows.shape[-2] == 1:
+        return norms(rows)[..., None]
     squares = rows@rows.swapaxes(-1, -2)
     if rows.shape[-2] == 2:             # as in planar loops
         (a, b), (_, c) = np.moveaxis(squares, (-2, -1), (0, 1))
@@ -95,6 +97,11 @@ def quickly(rows):
     else:
         squares = np.linalg.eigvalsh(squares)
     return np.sqrt(np.maximum(squares[..., ::-1], 0.))
+
+
+def norms(matrices):
+    """Frobenius norms."""
+    return np.sqrt(np.einsum('...ij,...ij->...', matrices, matrices))
 
 
 class PassageFinder:
@@ -187,10 +194,10 @@ class PassageFinder:
         largest = np.maximum.accumulate(np.maximum(largest, self.largest))
         ratio = least/largest
         usual = np.maximum.accumulate(np.maximum(ratio, self.usual))
-        steps = np.arange(len(t) - 1)
-        is_open = np.isin(steps, self._open(steps, t, y, rates, rows, least))
-        is_near = ratio[1:] < np.minimum(
+        is_doubtful = ratio[1:] < np.minimum(
             np.minimum(EDGE, SHARE*usual[1:]), ratio[:-1])
+        is_doubtful[self._open(
+            np.arange(len(t) - 1), t, y, rates, rows, least)] = True
 
         def accept(k):
             """Take note of the states up to number ``k``."""
@@ -200,7 +207,7 @@ class PassageFinder:
             self.largest, self.usual = largest[k], usual[k]
             self._last = t[k], rows[k], ratio[k]
 
-        return accept, np.flatnonzero(is_near | is_open)
+        return accept, np.flatnonzero(is_doubtful)
 
     def doubtful(self, begins, steps, t, y, rates, p, W):
         """Which of several runs may meet singular configurations.
@@ -225,8 +232,7 @@ class PassageFinder:
         """
         y, slopes, step = y[:, :self.size], rates[:, :self.size], np.diff(t)
         speed = np.full(len(t) + 1, np.inf)
-        speed[k + 1] = np.linalg.norm(
-            rows[k + 1] - rows[k], axis=(1, 2))/np.abs(step[k])
+        speed[k + 1] = norms(rows[k + 1] - rows[k])/np.abs(step[k])
         k = k[np.abs(step[k])*(speed[k] + speed[k + 1] + speed[k + 2])
               > LITTLE*np.maximum(least[k], least[k + 1])]
         begin, width = np.zeros(len(k)), 1.
@@ -241,9 +247,10 @@ class PassageFinder:
                                None if p is None else p[k])
             inner = self.singular_values(middle, quickly)[0]
             (first, low), (second, high) = ends
-            change = sum(np.linalg.norm(part, axis=(1, 2)) for part in (
-                second - middle, middle - first))
-            some = change > LITTLE*np.max([low, inner, high], axis=0)
+            change = norms(second - middle) + norms(middle - first)
+            some = change > LITTLE*np.maximum(np.maximum(low, inner), high)
+            if not some.any():
+                return k[:0]
             k, begin = np.tile(k[some], 2), np.concatenate([
                 begin[some], begin[some] + width])
             ends = [
