@@ -63,9 +63,13 @@ class Balance:
                 + np.finfo(float).tiny)
         terms = {name: np.where(is_exact, value.T, 0.).T
                  for name, value in terms.items()}
-        return {**terms, 'distances': np.hstack([np.zeros((len(x), 0)), *(
+        return {**terms, 'distances': self.distances(outputs)}
+
+    def distances(self, outputs):
+        """Of states from the constraints, by residuals and gradients."""
+        return np.concatenate([outputs['M'][:, 0, :0], *(
             np.abs(outputs[name][..., 0]/norms_of(
-                outputs[f'{name}_jacobian'])) for name in self.levels)])}
+                outputs[f'{name}_jacobian'])) for name in self.levels)], 1)
 
     def fault(self, trajectory, terms, rtol, atol):
         """A warning if a balance fails, else None.

@@ -147,8 +147,9 @@ class Batch:
             sizes <= OUTGROWN)
         start = self.span[0], x[begins], p
         good = np.logical_and.reduceat(is_good, begins) & is_regular(
-            compiled, solver, *start) & (mass_spectrum(compiled, *start)[
-                0].min(axis=-1, initial=0.) > NEGATIVE)
+            compiled, solver, *start) & (mass_spectrum(
+                compiled, compiled.evaluate(('M',), *start)['M'])[0].min(
+                    axis=-1, initial=0.) > NEGATIVE)
         if passages is not None:
             passages.solver = solver.first
             good &= ~passages.doubtful(

@@ -39,6 +39,26 @@ class Block(NamedTuple):
     is_full: bool               # whether the next step may be ordinary
 
 
+class Start:
+    """Where an integrator starts, until it makes a step in Python.
+
+    Its attributes are those of SciPy's integrators that blocks change.
+    """
+
+    status, f, h_abs, nfev = 'running', np.nan, 0., 0
+
+    def __init__(self, method, fun, t, y, t_bound, **options):
+        self.method, self.fun, self.options = method, fun, options
+        self.t, self.y, self.t_bound = t, y, t_bound
+
+    def integrator(self):
+        """SciPy's integrator here."""
+        left = abs(self.t_bound - self.t)
+        return self.method(
+            self.fun, self.t, self.y, self.t_bound,
+            first_step=min(self.h_abs, left) or None, **self.options)
+
+
 class Blocks:
     """The compiled loop for one run by a one-step method."""
 
@@ -55,7 +75,6 @@ class Blocks:
         self.length = FIRST if run.events else self.longest
         self.pause, self.waiting = PAUSE, 0
         self._code = None, None         # a solver, and its machine code
-        self._kept = ()                 # constants of the machine code
         self.between = np.empty((3, 0))  # pieces of the last block
 
     @classmethod
@@ -74,22 +93,29 @@ class Blocks:
 
     def code(self, t, x):
         """Rates, their slopes, projection and constants, or None."""
-        solver = self.run.rank.solver
+        run, solver = self.run, self.run.rank.solver
         if self._code[0] is not solver:
-            self._code = solver, self._made(solver, t, x)
+            def made():
+                return self._made(solver, t, x)
+
+            # The loop changes values of tables, and solutions for slopes.
+            self._code = solver, *(
+                made() if self.tableau.gamma or run.compiled.tables else
+                run.compiled.once((Blocks, solver, run.on_set), made))
         return self._code[1]
 
     def _made(self, solver, t, x):
+        """The same, and arrays whose addresses are in use."""
         compiled, projector = self.run.compiled, self.run.projector
         rates, constants = compiled.native_rates(
             solver, self.run.rates.work.outputs)
         if rates is None:
-            return None
+            return None, ()
         slopes, sizes, more = rates, [0]*5, 0
         if self.tableau.gamma:
             found = compiled.slopes(solver, self.run.rates.work.outputs)
             if found is None:
-                return None
+                return None, ()
             slopes, sizes, more = found.code, found.sizes, len(
                 compiled.unknowns)
         levels = [len(compiled.q_index), len(compiled.u_index), 0, 0, 0]
@@ -97,28 +123,28 @@ class Blocks:
         if projector is not None:
             rows = projector.rows(solver, t, x)
             if rows is None:
-                return None
+                return None, ()
             rows = tuple(tuple(rows[name]) for name in LEVELS)
             p = compiled.parameters()
             correct = compiled.kept(
                 ('projection', rows), lambda: newton_code(compiled, rows))
             if correct is None:
-                return None
+                return None, ()
             levels[2:4] = map(len, rows)
             levels[4] = correct.size - sum(levels)
         tables = self.loop.packed(compiled.tables.values())
         p, p_slopes = (np.array(values, dtype=float) for values in (p, (
             *compiled.parameters(), *np.zeros(more))))
-        self._kept = constants, p_slopes, p     # their addresses are in use
+        kept = constants, p_slopes, p
         code, slopes_code, correct_code = (
             self.loop.Code(native.function)
             for native in (rates, slopes, correct))
         return {'code': code, 'slopes_code': slopes_code,
                 'correct_code': correct_code, 'p': np.array(
-                    [array.ctypes.data for array in self._kept], np.uintp),
+                    [array.ctypes.data for array in kept], np.uintp),
                 'count': len(compiled.tables), 'tables': tables,
                 'sizes': np.array(sizes), 'z': p_slopes[len(p_slopes) - more:],
-                'levels': np.array(levels), 'size': rates.size}
+                'levels': np.array(levels), 'size': rates.size}, kept
 
     # -- blocks ----------------------------------------------------------
 
@@ -153,7 +179,7 @@ class Blocks:
             float(block.t[steps]), block.y[steps], block.rates[steps])
         solver.h_abs = block.following if is_whole else abs(
             block.t[steps + 1] - block.t[steps])
-        if isinstance(solver, Rodas5P):
+        if hasattr(solver, 'forget'):
             solver.forget()
         if run.kinks:
             self.move_bound(solver)
@@ -230,10 +256,8 @@ class Blocks:
         """
         run = self.run
         t, x = block.t, block.y[:, :run.size]
-        outputs = run.compiled.first_block(('W', 'r'), t, x)
-        W, r = outputs['W'], outputs['r'][..., 0]
-        steps = run.rank.holds_for(
-            W[1:], r[1:], t[1:], x[1:], block.drift, self.loop.determinants)
+        W, steps = run.rank.holds_for(
+            t, x, block.drift, self.loop.determinants)
         if run.passages is None or not steps:
             return steps, False
         rows = slice(steps + 1)

@@ -607,6 +607,8 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
     distances from the constraints ``drift``; outputs at ``times`` fill
     ``states``.
 
+    Without a size ``h`` of the first step, this and the rates are computed.
+
     Returns the reason, the numbers of steps, outputs and evaluations, and the
     size of the next step.
     """
@@ -618,6 +620,15 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
     trial, new, rate = np.empty(n), np.empty(n), np.empty(n)
     J, trail = np.empty((n, n + 1)), np.empty((2*NEWTON, n + 1))
     due = evaluations = piece = 0
+    if h == 0:
+        evaluations = 2
+        if is_bad(rates, T[0], Y[0], out):
+            return TROUBLE, 0, 0, evaluations, h
+        F[0] = out[:n]
+        h = first_size(rates, tableau, rtol, atol, T[0], Y[0], F[0],
+                       ends[0] - T[0], trial, out)
+        if h == 0:
+            return TROUBLE, 0, 0, evaluations, h
     for step in range(len(drift)):
         t, y, last = T[step], Y[step], Y[step + 1]
         made = K[step % len(K)]
@@ -717,33 +728,26 @@ def make_runs(code, slopes_code, correct_code, p, count, tables, sizes, z,
     """
     t, n, at, p = T[0], X.shape[1], 0, p.copy()
     K, trail = np.empty((1, len(tableau.c), n)), np.empty((2*NEWTON, n + 1))
-    trial, out = np.empty(n), np.empty(max(size, levels.sum()))
+    out = np.empty(levels.sum())
     begins, ends = np.array([t]), np.array([end])
     for i in range(len(X)):
         p[0], p[2] = constants[i].ctypes.data, parameters[i].ctypes.data
-        rates = Machine(code, p[0], count, tables)
         correct = Machine(correct_code, p[2], count, tables)
         if at == len(drift):
             return i
         T[at] = t
         made[i] = 0
         if accepted(correct, t, X[i], levels, Y[at], out, trail) < 0 or (
-                np.abs(Y[at] - X[i]).max() > ROUNDING*size_of(X[i])) or (
-                is_bad(rates, t, Y[at], out)):
-            continue
-        F[at] = out[:n]
-        h = first_size(rates, tableau, rtol, atol, t, Y[at], F[at], end - t,
-                       trial, out)
-        if h == 0:
+                np.abs(Y[at] - X[i]).max() > ROUNDING*size_of(X[i])):
             continue
         reason, steps, _, evaluations, _ = make_steps(
             code, slopes_code, correct_code, p, count, tables, sizes, z,
             tableau, levels, size, rtol, atol, max_step, begins, ends, ends,
-            h, T[at:], Y[at:], F[at:], K, drift[at:], times, states[i])
+            0., T[at:], Y[at:], F[at:], K, drift[at:], times, states[i])
         if reason == FULL:
             return i
         if reason == END:
-            made[i, 0], made[i, 1], made[i, 2] = at, steps, evaluations + 2
+            made[i, 0], made[i, 1], made[i, 2] = at, steps, evaluations
             at += steps + 1
     return len(X)
 

@@ -201,8 +201,8 @@ class PassageFinder:
 
         def accept(k):
             """Take note of the states up to number ``k``."""
-            new = np.flatnonzero(
-                (t[:k + 1] - self.times[-1])*(t[-1] - t[0]) > 0)
+            new = slice(len(self.times) and np.count_nonzero(
+                (t[:k + 1] - self.times[-1])*(t[-1] - t[0]) <= 0), k + 1)
             self._keep(t[new], y[new])
             self.largest, self.usual = largest[k], usual[k]
             self._last = t[k], rows[k], ratio[k]

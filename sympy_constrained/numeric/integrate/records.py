@@ -16,11 +16,7 @@ class Records:
 
     def __init__(self, compiled, rank, has_work):
         self.compiled, self.rank, self.has_work = compiled, rank, has_work
-        self.balance = Balance(compiled)
-        self.residuals = [name for name, _ in compiled.levels]
-        self.names = ('rates', 'W', 'r', 'M', 'Q', *self.residuals, *(
-            name for name in ('energy', 'power') if compiled.has(name)),
-            *self.balance.names)
+        self.balance, self.names = recorded(compiled)
         self.jumps = 0.                 # of the energy, at events
         self._parts: list[dict] = []
 
@@ -57,7 +53,8 @@ class Records:
         return {
             't': t, 'x': x, 'rates': rates,
             'residuals': np.concatenate(
-                [outputs[name] for name in self.residuals], axis=1)[..., 0],
+                [outputs[name] for name, _ in compiled.levels],
+                axis=1)[..., 0],
             'multipliers': z[:, motion:], 'constraint_forces': forces,
             **{name: outputs.get(name, nothing)[:, 0, 0]
                for name in ('energy', 'power')},
@@ -76,6 +73,18 @@ class Records:
     def fault(self, trajectory, rtol, atol):
         """A warning if a balance of the trajectory fails, else None."""
         return self.balance.fault(trajectory, *self._parts, rtol, atol)
+
+
+def recorded(compiled):
+    """The balances of a model, and the outputs that are recorded."""
+    def made():
+        balance = Balance(compiled)
+        return balance, (
+            'rates', 'W', 'r', 'M', 'Q', *(name for name, _ in compiled.levels),
+            *(name for name in ('energy', 'power') if compiled.has(name)),
+            *balance.names)
+
+    return compiled.kept(recorded, made)
 
 
 def assembled(compiled, columns=None, p=None, **fields) -> Trajectory:

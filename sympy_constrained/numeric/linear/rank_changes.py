@@ -21,12 +21,13 @@ from .solver import LinearSolver, Solution, solve_each
 class CarriedRank:
     """The solver in use, and the changes of rank up to now.
 
-    The motion starts at ``t`` and the consistent state ``x``.
+    The motion starts at ``t`` and the consistent state ``x``, for which the
+    ``solver`` may be known.
     """
 
-    def __init__(self, compiled, t, x):
+    def __init__(self, compiled, t, x, solver=None):
         self.compiled = compiled
-        self.solver: LinearSolver = compiled.linear_solver(t, x)
+        self.solver: LinearSolver = solver or compiled.linear_solver(t, x)
         self.changes: list[RankChange] = []
         self.solve_each = solve_each    # or a quicker one
         self._earlier: LinearSolver | None = None
@@ -62,21 +63,24 @@ class CarriedRank:
              "before and after are not comparable.", stacklevel=7)
         return t
 
-    def holds_for(self, W, r, t, x, drift, determinants):
-        """For how many states in a row the decision needs no review.
+    def holds_for(self, t, x, drift, determinants):
+        """``W`` of the first block at states, and for how many in a row,
+        after the first one, the decision needs no review.
 
-        ``W`` and ``r`` are those of the first block; ``determinants`` is the
-        function of the loop.
+        ``determinants`` is the function of the loop.
         """
         if self.solver.kept is not None:
-            return sum(1 for _ in takewhile(
-                bool, map(self._is_ordinary, W, r, t, x, drift)))
+            outputs = self.compiled.first_block(('W', 'r'), t, x)
+            W, r = outputs['W'], outputs['r'][..., 0]
+            return W, sum(1 for _ in takewhile(bool, map(
+                self._is_ordinary, W[1:], r[1:], t[1:], x[1:], drift)))
+        W = self.compiled.first_block(('W',), t, x)['W']
         signs, sizes = determinants(W, self.solver.first.scale)
         count = leading((signs*(self._sign or signs[0]) > 0) & (
-            sizes <= OUTGROWN))
-        if count:
+            sizes <= OUTGROWN)) - 1
+        if count > 0:
             self._sign = signs[0]
-        return count
+        return W, max(count, 0)
 
     def _is_ordinary(self, *state):
         with suppress(ConstrainedDynamicsError):
