@@ -171,11 +171,8 @@ def run_batch(entry, size, t, x, p, r, count):
     most = min(BLOCK, max(CACHED//count, lanes)//lanes*lanes)
     padded = min(most, -(-size//lanes)*lanes)
     p = np.array(p, dtype=float)
-    given = [np.empty((max(len(values), 1), size)) for values in ([t], x, r)]
-    for rows, values in zip(given, ([t], x, r)):
-        for row, value in zip(rows, values):
-            row[:] = value
-    inputs = [np.empty((len(rows), padded)) for rows in given]
+    inputs = [np.empty((max(len(values), 1), padded))
+              for values in ([t], x, r)]
     out, status = np.empty((count, padded)), np.zeros(padded, dtype=np.int8)
     result = np.empty((count, size)).T  # reductions of outputs are quicker
     bad = np.zeros(size, dtype=bool)
@@ -183,8 +180,9 @@ def run_batch(entry, size, t, x, p, r, count):
     for start in range(0, size, most):
         here = slice(start, min(start + most, size))
         n = here.stop - start
-        for block, rows in zip(inputs, given):
-            block[:, :n] = rows[:, here]
+        for block, rows in zip(inputs, ([t], x, r)):
+            for row, values in zip(block, rows):
+                row[:n] = values[here] if np.ndim(values) else values
             block[:, n:] = block[:, n - 1:n]
         function(padded, *addresses[:2], p.ctypes.data, *addresses[2:])
         result[here] = out[:, :n].T

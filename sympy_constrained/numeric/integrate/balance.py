@@ -48,21 +48,25 @@ class Balance:
         load = loads.sum(axis=1)
         length = np.abs(x[:, compiled.q_index]).max(axis=1, initial=0.)
         terms = {'absolute': momenta.sum(axis=1) + load,    # energy per atol
-                 'relative': (momenta*np.abs(u)).sum(axis=1) + load*length}
+                 'relative': np.einsum('ki,ki->k', momenta, np.abs(u))
+                 + load*length}
         if self.has_rows:
             A, b = np.abs(outputs['A']), outputs['b'][..., 0]
             products = outputs['A']*accelerations[:, None]
-            masses = np.abs(M.diagonal(axis1=1, axis2=2))
-            free = np.divide(loads, masses, out=np.abs(accelerations),
-                             where=masses > 0)
-            size = (np.abs(products).sum(axis=2) + np.abs(b)
-                    + NOTHING*product(A, free))     # at rest
+            size = np.abs(products).sum(axis=2) + np.abs(b)
+            rest = np.abs(products.sum(axis=2) - b)
+            if (rest > RESIDUAL*size).any():        # such as at rest
+                masses = np.abs(M.diagonal(axis1=1, axis2=2))
+                size += NOTHING*product(A, np.divide(
+                    loads, masses, out=np.abs(accelerations),
+                    where=masses > 0))
             terms['gradients'] = A.max(axis=2)
-            terms['violations'] = np.abs(products.sum(axis=2) - b)/(
+            terms['violations'] = rest/(
                 size + NOTHING*size.max(axis=1, keepdims=True)
                 + np.finfo(float).tiny)
-        terms = {name: np.where(is_exact, value.T, 0.).T
-                 for name, value in terms.items()}
+        if not np.all(is_exact):
+            terms = {name: np.where(is_exact, value.T, 0.).T
+                     for name, value in terms.items()}
         return {**terms, 'distances': self.distances(outputs)}
 
     def distances(self, outputs):

@@ -46,7 +46,7 @@ class Records:
                 W[0], r[0], rates[x.shape[1] - motion:x.shape[1]])
             z, rank, condition = (np.array([part]) for part in (
                 solution.z, solution.rank, solution.condition))
-        rates = np.hstack([outputs['rates'][..., 0], z[:, :motion]])
+        rates = np.concatenate([outputs['rates'][..., 0], z[:, :motion]], 1)
         accelerations = rates[:, compiled.u_index]
         forces = product(outputs['M'], accelerations) - outputs['Q'][..., 0]
         nothing = np.zeros((len(t), 1, 1))
@@ -79,10 +79,10 @@ def recorded(compiled):
     """The balances of a model, and the outputs that are recorded."""
     def made():
         balance = Balance(compiled)
+        energies = (name for name in ('energy', 'power') if compiled.has(name))
         return balance, (
-            'rates', 'W', 'r', 'M', 'Q', *(name for name, _ in compiled.levels),
-            *(name for name in ('energy', 'power') if compiled.has(name)),
-            *balance.names)
+            'rates', 'W', 'r', 'M', 'Q', *dict(compiled.levels),
+            *energies, *balance.names)
 
     return compiled.kept(recorded, made)
 
