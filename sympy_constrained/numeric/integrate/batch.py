@@ -23,6 +23,7 @@ from ..trajectory import ARRAYS, OPTIONAL
 from .balance import TERMS
 from .blocks import Blocks
 from .records import assembled
+from .passage import EDGE
 from .rodas import Rodas5P
 from .arguments import METHODS, check_sizes, output_times, time_span
 from .simulate import MAX_STEPS
@@ -140,9 +141,9 @@ class Batch:
         """Which runs need no review; those of ``begins`` and ``steps``."""
         compiled, solver, passages = (
             self.compiled, self.run.rank.solver, self.run.passages)
-        x, every = y[:, :self.run.size], np.repeat(p, steps + 1, axis=0)
-        W = compiled.first_block(('W',), t, x, every)['W']
-        signs, sizes = self.blocks.loop.determinants(W, solver.first.scale)
+        x = y[:, :self.run.size]
+        signs, sizes, least, largest, is_open, _ = self.blocks.watch(
+            t, y, rates, begins, steps, np.ascontiguousarray(p))
         is_good = (signs*np.repeat(signs[begins], steps + 1) > 0) & (
             sizes <= OUTGROWN)
         start = self.span[0], x[begins], p
@@ -151,10 +152,9 @@ class Batch:
                 compiled, compiled.evaluate(('M',), *start)['M'])[0].min(
                     axis=-1, initial=0.) > NEGATIVE)
         if passages is not None:
-            passages.solver = solver.first
-            good &= ~passages.doubtful(
-                begins, np.delete(np.arange(len(t)), begins + steps), t, y,
-                rates, every, W)
+            good &= ~np.logical_or.reduceat(is_open, begins) & (
+                np.minimum.reduceat(least, begins)
+                >= EDGE*np.maximum.reduceat(largest, begins))
         return good
 
     def assemble(self, runs, lengths, t, y, steps, evaluations):

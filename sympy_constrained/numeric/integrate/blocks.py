@@ -12,6 +12,7 @@ import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
 
 from ...errors import ConstrainedDynamicsError
+from ...graph import Graph
 from ..manifold.correction import LEVELS, newton_code
 from .dense_output import Interpolant
 from .rodas import Rodas5P
@@ -74,7 +75,7 @@ class Blocks:
             NUMBERS//len(run.rates.begin), FIRST, LONGEST))
         self.length = FIRST if run.events else self.longest
         self.pause, self.waiting = PAUSE, 0
-        self._code = None, None         # a solver, and its machine code
+        self._code = None, None, None   # a solver, and its machine code
         self.between = np.empty((3, 0))  # pieces of the last block
 
     @classmethod
@@ -104,18 +105,29 @@ class Blocks:
                 run.compiled.once((Blocks, solver, run.on_set), made))
         return self._code[1]
 
+    def watch(self, t, y, rates, begins, steps, parameters):
+        """What the loop sees of the equations along steps of runs."""
+        compiled, solver = self.run.compiled, self.run.rank.solver.first
+        motion = compiled.motion//compiled.equations.copies
+        return self.loop.watch(
+            self._code[2], len(compiled.tables), self._code[1]['tables'],
+            solver.scale, motion,
+            0 if self.run.passages is None else solver.rank - motion,
+            t, y, rates, begins, steps, parameters)
+
     def _made(self, solver, t, x):
-        """The same, and arrays whose addresses are in use."""
+        """The same, the code that is watched, and arrays in use."""
         compiled, projector = self.run.compiled, self.run.projector
         rates, constants = compiled.native_rates(
             solver, self.run.rates.work.outputs)
-        if rates is None:
-            return None, ()
+        watched = compiled.kept('watched', lambda: watched_code(compiled))
+        if rates is None or watched is None:
+            return None, None
         slopes, sizes, more = rates, [0]*5, 0
         if self.tableau.gamma:
             found = compiled.slopes(solver, self.run.rates.work.outputs)
             if found is None:
-                return None, ()
+                return None, None
             slopes, sizes, more = found.code, found.sizes, len(
                 compiled.unknowns)
         levels = [len(compiled.q_index), len(compiled.u_index), 0, 0, 0]
@@ -123,13 +135,13 @@ class Blocks:
         if projector is not None:
             rows = projector.rows(solver, t, x)
             if rows is None:
-                return None, ()
+                return None, None
             rows = tuple(tuple(rows[name]) for name in LEVELS)
             p = compiled.parameters()
             correct = compiled.kept(
                 ('projection', rows), lambda: newton_code(compiled, rows))
             if correct is None:
-                return None, ()
+                return None, None
             levels[2:4] = map(len, rows)
             levels[4] = correct.size - sum(levels)
         tables = self.loop.packed(compiled.tables.values())
@@ -144,7 +156,8 @@ class Blocks:
                     [array.ctypes.data for array in kept], np.uintp),
                 'count': len(compiled.tables), 'tables': tables,
                 'sizes': np.array(sizes), 'z': p_slopes[len(p_slopes) - more:],
-                'levels': np.array(levels), 'size': rates.size}, kept
+                'levels': np.array(levels), 'size': rates.size}, (
+                    self.loop.Code(watched.function)), kept
 
     # -- blocks ----------------------------------------------------------
 
@@ -256,13 +269,15 @@ class Blocks:
         """
         run = self.run
         t, x = block.t, block.y[:, :run.size]
-        W, steps = run.rank.holds_for(
-            t, x, block.drift, self.loop.determinants)
+        watched = self.watch(
+            t, block.y, block.rates, np.zeros(1, int), np.array([len(t) - 1]),
+            run.compiled.parameters()[None])
+        steps = run.rank.holds_for(t, x, block.drift, *watched[:2])
         if run.passages is None or not steps:
             return steps, False
         rows = slice(steps + 1)
         accept, doubtful = run.passages.ordinary(
-            t[rows], block.y[rows], block.rates[rows], W[rows])
+            t[rows], block.y[rows], [part[rows] for part in watched])
         for k in doubtful:
             accept(k)
             if run.is_singular_ahead(t[k], t[k + 1], x[k + 1], block.path(k)):
@@ -317,6 +332,14 @@ class Blocks:
             run.record_all(t[:due], y[:due])
         if run.times is not None:
             run.next_output += due
+
+
+def watched_code(compiled):
+    """The machine code of ``W`` and ``r`` of the first block, or None."""
+    g, out = compiled.equations.first_block.load(None, ('W', 'r'))
+    return compiled.native_output(Graph.freeze(g, {'out': (
+        [[*row, *right] for row, right in zip(out['W'], out['r'])],
+        len(out['W']) + 1)}))
 
 
 def is_compiled(function):

@@ -28,6 +28,7 @@ from numpy.polynomial.polynomial import polymul
 from scipy.integrate import DOP853
 
 from ..tolerances import GOOD, JUMP, LEAST_MOVE, NEAR, ROUNDING
+from .passage import FINEST, LITTLE
 from .rodas import Rodas5P
 
 
@@ -455,35 +456,155 @@ def solve_each(matrices, rights):
     return z, conditions
 
 
-@njit(cache=True, nogil=True)
-def determinants(matrices, scale):
-    """Signs of the determinants of scaled matrices, and their largest entries.
+@plain
+def sign_of(A):
+    """The sign of the determinant of a matrix, which is eliminated."""
+    n, sign = len(A), 1.
+    for j in range(n):
+        pivot = j
+        for i in range(j + 1, n):
+            if abs(A[i, j]) > abs(A[pivot, j]):
+                pivot = i
+        sign *= np.sign(A[pivot, j])*(1 if pivot == j else -1)
+        if not abs(sign) > 0:
+            break
+        for m in range(j, n):
+            A[j, m], A[pivot, m] = A[pivot, m], A[j, m]
+        for i in range(j + 1, n):
+            factor = A[i, j]/A[j, j]
+            if factor != 0:
+                for m in range(j + 1, n):
+                    A[i, m] -= factor*A[j, m]
+    return sign
+
+
+@plain
+def equations_at(machine, t, y, scale, out, A):
+    """Fill ``A`` by the scaled ``W``; the largest entry, infinite without.
+
+    The machine code returns ``W`` and ``r``, row by row.
     """
-    count, n = len(matrices), len(scale)
-    signs, sizes, A = np.ones(count), np.zeros(count), np.empty((n, n))
-    for k in range(count):
-        size, sign = 0., 1.
-        for i in range(n):
-            for j in range(n):
-                A[i, j] = matrices[k, i, j]*scale[i, j]
-                size = max(size, abs(A[i, j]))
+    n, size = len(scale), 0.
+    if is_bad(machine, t, y, out):
+        return np.inf
+    for i in range(n):
         for j in range(n):
-            pivot = j
-            for i in range(j + 1, n):
-                if abs(A[i, j]) > abs(A[pivot, j]):
-                    pivot = i
-            sign *= np.sign(A[pivot, j])*(1 if pivot == j else -1)
-            if not abs(sign) > 0:
-                break
-            for m in range(j, n):
-                A[j, m], A[pivot, m] = A[pivot, m], A[j, m]
-            for i in range(j + 1, n):
-                factor = A[i, j]/A[j, j]
-                if factor != 0:
-                    for m in range(j + 1, n):
-                        A[i, m] -= factor*A[j, m]
-        signs[k], sizes[k] = sign, size
-    return signs, sizes
+            A[i, j] = out[i*(n + 1) + j]*scale[i, j]
+            size = max(size, abs(A[i, j]))
+    return size
+
+
+@njit(nogil=True)
+def spread(A, motion, rank):
+    """The singular value number ``rank`` of the constraint rows, in descending
+    order, and the largest, to 1e-8 of this; ones without rank.
+    """
+    if rank <= 0:
+        return 1., 1.
+    count = len(A) - motion
+    squares = np.zeros((count, count))
+    for i in range(count):
+        for j in range(i + 1):
+            for k in range(motion):
+                squares[i, j] += A[motion + i, k]*A[motion + j, k]
+    if count == 1:
+        values = squares[0]
+    elif count == 2:                    # as in planar loops
+        half = (squares[0, 0] + squares[1, 1])/2
+        apart = np.hypot((squares[0, 0] - squares[1, 1])/2, squares[1, 0])
+        values = np.array([half - apart, half + apart])
+    else:
+        values = np.linalg.eigvalsh(squares)
+    return (np.sqrt(max(values[count - rank], 0.)),
+            np.sqrt(max(values[count - 1], 0.)))
+
+
+@plain
+def apart(A, B, motion):
+    """The norm of the difference of the constraint rows of two matrices."""
+    square = 0.
+    for i in range(motion, len(A)):
+        for j in range(motion):
+            square += (A[i, j] - B[i, j])**2
+    return np.sqrt(square)
+
+
+@njit(nogil=True)
+def may_vanish(machine, scale, motion, rank, t, h, Y, F, out, y, A):
+    """Whether a zero of the singular value in a step is not excluded.
+
+    A cubic replaces the step and is halved. By Weyl's bound singular values
+    change by no more than the matrix.
+    """
+    begins, widths, left = np.zeros(8), np.ones(8), 1
+    while left:
+        left -= 1
+        begin, width = begins[left], widths[left]
+        size = 0.
+        for k in range(3):
+            s = begin + k*width/2
+            for i in range(len(y)):
+                d = Y[1, i] - Y[0, i]
+                y[i] = Y[0, i] + s*(d + (1 - s)*(
+                    (1 - s)*(h*F[0, i] - d) - s*(h*F[1, i] - d)))
+            if not equations_at(machine, t + s*h, y, scale, out,
+                                A[k]) < np.inf:
+                return True
+            size = max(size, spread(A[k], motion, rank)[0])
+        if apart(A[0], A[1], motion) + apart(A[1], A[2], motion) <= (
+                LITTLE*size):
+            continue
+        if width/2 <= FINEST:
+            return True
+        for k in range(2):
+            begins[left], widths[left] = begin + (1 - k)*width/2, width/2
+            left += 1
+    return False
+
+
+@njit(cache=True, nogil=True)
+def watch(code, count, tables, scale, motion, rank, T, Y, F, begins, steps,
+          parameters):
+    """Watch the equations along the steps of several runs.
+
+    The runs begin with the states ``begins`` and have the ``parameters``.
+    ``scale`` are the factors of the entries of ``W``, ``motion`` is the number
+    of accelerations and ``rank`` that of the constraint rows.
+
+    Returns by state the sign of the determinant of the scaled ``W``, its
+    largest entry, the singular value at the rank and the largest one of its
+    constraint rows; whether a zero of the former in the step that follows is
+    not excluded; and the rows. They are assumed to change at most as quickly
+    as in the steps before, here and after together, or are examined.
+    """
+    n, total = len(scale), len(T)
+    signs, sizes, least, largest, speeds = np.zeros((5, total))
+    is_open = np.zeros(total, types.bool_)
+    rows = np.zeros((total, n - motion, motion))
+    out, y, A, B = (np.empty(n*(n + 1)), np.empty(Y.shape[1]),
+                    np.zeros((3, n, n)), np.zeros((2, n, n)))
+    for i in range(len(begins)):
+        machine = Machine(code, parameters[i].ctypes.data, count, tables)
+        first, last = begins[i], begins[i] + steps[i]
+        for k in range(first, last + 1):
+            here = B[k % 2]
+            sizes[k] = equations_at(machine, T[k], Y[k], scale, out, here)
+            least[k], largest[k] = spread(here, motion, rank)
+            rows[k] = here[motion:, :motion]
+            if k > first:
+                speeds[k - 1] = apart(here, B[(k - 1) % 2], motion)/abs(
+                    T[k] - T[k - 1])
+            A[0] = here
+            signs[k] = sign_of(A[0])
+        for k in range(first, last if rank > 0 else first):
+            h = T[k + 1] - T[k]
+            if k == first or k + 1 == last or abs(h)*(
+                    speeds[k - 1] + speeds[k] + speeds[k + 1]) > LITTLE*max(
+                        least[k], least[k + 1]):
+                is_open[k] = may_vanish(
+                    machine, scale, motion, rank, T[k], h, Y[k:k + 2],
+                    F[k:k + 2], out, y, A)
+    return signs, sizes, least, largest, is_open, rows
 
 
 @plain
@@ -702,7 +823,7 @@ def first_size(rates, tableau, rtol, atol, t, y, rate, left, trial, out):
     h = min(1e-6 if min(state, slope) < 1e-5 else 0.01*state/slope, h)
     for i in range(n):
         trial[i] = y[i] + h*np.sign(left)*rate[i]
-    if is_bad(rates, t + h*np.sign(left), trial, out):
+    if not h > 0 or is_bad(rates, t + h*np.sign(left), trial, out):
         return 0.
     for i in range(n):
         bend += ((out[i] - rate[i])/(atol + rtol*abs(y[i])))**2/n

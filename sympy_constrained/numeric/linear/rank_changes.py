@@ -63,24 +63,23 @@ class CarriedRank:
              "before and after are not comparable.", stacklevel=7)
         return t
 
-    def holds_for(self, t, x, drift, determinants):
-        """``W`` of the first block at states, and for how many in a row,
-        after the first one, the decision needs no review.
+    def holds_for(self, t, x, drift, signs, sizes):
+        """For how many states in a row, after the first, the decision needs no
+        review.
 
-        ``determinants`` is the function of the loop.
+        ``signs`` are those of the determinants of the scaled first block,
+        ``sizes`` its largest entries.
         """
         if self.solver.kept is not None:
             outputs = self.compiled.first_block(('W', 'r'), t, x)
             W, r = outputs['W'], outputs['r'][..., 0]
-            return W, sum(1 for _ in takewhile(bool, map(
+            return sum(1 for _ in takewhile(bool, map(
                 self._is_ordinary, W[1:], r[1:], t[1:], x[1:], drift)))
-        W = self.compiled.first_block(('W',), t, x)['W']
-        signs, sizes = determinants(W, self.solver.first.scale)
         count = leading((signs*(self._sign or signs[0]) > 0) & (
             sizes <= OUTGROWN)) - 1
         if count > 0:
             self._sign = signs[0]
-        return W, max(count, 0)
+        return max(count, 0)
 
     def _is_ordinary(self, *state):
         with suppress(ConstrainedDynamicsError):
