@@ -146,6 +146,15 @@ class Trajectory:
         result.__post_init__()
         return result
 
+    def part(self, begin, end, **fields) -> Trajectory:
+        """The outputs from ``begin`` to ``end``, with some other fields."""
+        def later(name):
+            values = getattr(self, name)
+            return None if values is None else values[begin:end]
+
+        return Trajectory.of(later, **{name: getattr(self, name) for name in (
+            *NAMES, 'reason', 'message')}, **fields)
+
     def __getattr__(self, name):
         if '_later' not in vars(self) or name not in (*ARRAYS, *OPTIONAL):
             raise AttributeError(f"A trajectory has no attribute {name!r}.")

@@ -7,7 +7,6 @@ out of the ordinary is left to :func:`.simulate`.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -19,8 +18,6 @@ from ..manifold.consistent_state import (
     TOLERANCE, check_consistent, consistent_states, mass_spectrum)
 from ..outcome import Reason
 from ..tolerances import NEGATIVE, OUTGROWN
-from ..trajectory import ARRAYS, OPTIONAL
-from .balance import TERMS
 from .blocks import Blocks
 from .records import assembled
 from .passage import EDGE
@@ -163,25 +160,21 @@ class Batch:
         columns = records.columns(t, y, p=p)
         every = assembled(records.compiled, columns, p, reason=Reason.END,
                           message=Reason.END.value)
-        arrays = {name: value for name in (*ARRAYS, *OPTIONAL) if (
-            value := getattr(every, name)) is not None}
-        terms = {name: columns[name] for name in TERMS if name in columns}
-        ends = np.cumsum(lengths).tolist()
+        ends = np.cumsum(lengths)
+        good = ~np.any([(errors > allowed[:, None]).any(axis=1)
+                        for errors, allowed in records.balance.compared(
+                            ends - lengths, vars(every), columns, steps,
+                            self.options['rtol'], self.options['atol'])],
+                       axis=0)
         seconds = (perf_counter() - self.begun)/len(ends)
-        for i, begin, end, made, calls in zip(
-                runs.tolist(), [0, *ends], ends, steps.tolist(),
-                evaluations.tolist()):
-            trajectory = replace(
-                every, **{name: value[begin:end].copy()
-                          for name, value in arrays.items()},
-                constants=dict(zip(every.constants, self.p[i].tolist())),
+        numbers = runs, ends - lengths, ends, steps, evaluations
+        for i, begin, end, made, calls in zip(*(
+                values[good].tolist() for values in numbers)):
+            self.trajectories[i] = every.part(
+                begin, end, constants=dict(zip(
+                    every.constants, self.p[i].tolist())),
                 statistics={'steps': made, 'evaluations': calls,
                             'unprojected': 0, 'seconds': seconds})
-            if not records.balance.fault(
-                    trajectory, {name: value[begin:end]
-                                 for name, value in terms.items()},
-                    self.options['rtol'], self.options['atol']):
-                self.trajectories[i] = trajectory
         self.begun = perf_counter()
 
 
