@@ -143,17 +143,21 @@ class Trajectory:
         result = object.__new__(cls)
         vars(result).update({'statistics': {}, 'units': {}, 'reactions': {},
                              **fields, '_later': later})
-        result.__post_init__()
         return result
 
-    def part(self, begin, end, **fields) -> Trajectory:
-        """The outputs from ``begin`` to ``end``, with some other fields."""
-        def later(name):
-            values = getattr(self, name)
-            return None if values is None else values[begin:end]
+    def parts(self, begins, ends, fields) -> list[Trajectory]:
+        """The outputs of several runs, with other ``fields`` for each."""
+        common = {name: getattr(self, name) for name in (
+            *NAMES, 'reason', 'message')}
 
-        return Trajectory.of(later, **{name: getattr(self, name) for name in (
-            *NAMES, 'reason', 'message')}, **fields)
+        def part(here, more):
+            def later(name):
+                values = getattr(self, name)
+                return None if values is None else values[here]
+
+            return Trajectory.of(later, **common, **more)
+
+        return list(map(part, map(slice, begins, ends), fields))
 
     def __getattr__(self, name):
         if '_later' not in vars(self) or name not in (*ARRAYS, *OPTIONAL):

@@ -167,14 +167,15 @@ class Batch:
                             self.options['rtol'], self.options['atol'])],
                        axis=0)
         seconds = (perf_counter() - self.begun)/len(ends)
-        numbers = runs, ends - lengths, ends, steps, evaluations
-        for i, begin, end, made, calls in zip(*(
-                values[good].tolist() for values in numbers)):
-            self.trajectories[i] = every.part(
-                begin, end, constants=dict(zip(
-                    every.constants, self.p[i].tolist())),
-                statistics={'steps': made, 'evaluations': calls,
-                            'unprojected': 0, 'seconds': seconds})
+        runs, lengths, ends = runs[good], lengths[good], ends[good]
+        fields = [{'constants': dict(zip(every.constants, p)), 'statistics': {
+            'steps': made, 'evaluations': calls, 'unprojected': 0,
+            'seconds': seconds}} for p, made, calls in zip(
+                self.p[runs].tolist(), steps[good].tolist(),
+                evaluations[good].tolist())]
+        for i, trajectory in zip(runs, every.parts(
+                ends - lengths, ends, fields)):
+            self.trajectories[i] = trajectory
         self.begun = perf_counter()
 
 

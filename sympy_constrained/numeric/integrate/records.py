@@ -95,7 +95,7 @@ def assembled(compiled, columns=None, p=None, **fields) -> Trajectory:
     for name, is_known in zip(ENERGY, (*known, all(known))):
         if not is_known:
             columns[name] = None
-    return Trajectory.of(
+    result = Trajectory.of(
         lambda _: energy_rates(compiled, columns['t'], columns['x'],
                                columns['rates'], p),
         **columns, states=tuple(compiled.states),
@@ -104,6 +104,8 @@ def assembled(compiled, columns=None, p=None, **fields) -> Trajectory:
         residual_names=compiled.residual_names,
         constants=dict(zip(compiled.constants,
                            compiled.parameters().tolist())), **fields)
+    result.__post_init__()
+    return result
 
 
 def nothing(compiled):
