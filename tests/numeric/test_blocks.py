@@ -144,6 +144,13 @@ def test_functions_that_are_called_have_files_of_numba():
             'project_all', 'go_back']
 
 
+def test_rows_that_are_left_out_hold_near_a_change_point():
+    compiled, start = ready('parallel_cranks')
+    for options in ({}, {'rtol': 1e-10, 'atol': 1e-12}):
+        motion = simulate(compiled, 3, start, t_eval=1001, **options)
+        assert motion.largest_residual < 1e-12
+
+
 def test_signs_of_determinants():
     random = np.random.default_rng(3)
     matrices = random.normal(size=(40, 5, 5))

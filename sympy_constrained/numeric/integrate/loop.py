@@ -27,7 +27,8 @@ from numba.experimental import function_type  # noqa: F401 - enables `Code`
 from numpy.polynomial.polynomial import polymul
 from scipy.integrate import DOP853
 
-from ..tolerances import GOOD, JUMP, LEAST_MOVE, NEAR, ROUNDING
+from ..tolerances import (
+    GOOD, JUMP, LEAST_MOVE, LEFT_OUT, NEAR, ROUNDING)
 from .passage import FINEST, LITTLE
 from .rodas import Rodas5P
 
@@ -273,8 +274,11 @@ def projected(correct, t, x, levels, out, trail):
                 x[i] += out[i]
             if is_bad(correct, t, x, out):
                 return before, -1.
-    after = largest(out[rows:last_row])/size_of(x[:rows])
-    return before, after if after <= ROUNDING else -1.
+    size = size_of(x[:rows])
+    after = largest(out[rows:last_row])/size
+    is_good = after <= ROUNDING and largest(
+        out[last_row - others:last_row]) <= LEFT_OUT*size
+    return before, after if is_good else -1.
 
 
 @plain
