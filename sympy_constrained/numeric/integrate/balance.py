@@ -105,12 +105,13 @@ class Balance:
         distances = terms['distances']
         has_balance = distances[begins].max(axis=1, initial=0.) <= drift
         rows = np.zeros((len(begins), 0))
-        if self.has_rows:
+        allowed = RESIDUAL + relative
+        if self.has_rows and terms['violations'].max() > allowed.min():
             gradients = terms['gradients']
             acts = gradients > NOTHING*np.repeat(
                 most(gradients), ends - begins + 1, axis=0)
             rows = most(np.where(acts, terms['violations'], 0.))
-        found = [(rows, RESIDUAL + relative), (distances[ends], drift)]
+        found = [(rows, allowed), (distances[ends], drift)]
         if energy is not None and work is not None:
             change = energy - work
             change -= np.repeat(change[begins], ends - begins + 1)

@@ -71,8 +71,8 @@ class Blocks:
         self.loop, self.run, self.options = loop, run, options
         self.tableau = loop.tableau_of(method)
         run.rank.solve_each = loop.solve_each
-        self.longest = int(np.clip(
-            NUMBERS//len(run.rates.begin), FIRST, LONGEST))
+        self.longest = min(max(
+            NUMBERS//len(run.rates.begin), FIRST), LONGEST)
         self.length = FIRST if run.events else self.longest
         self.pause, self.waiting = PAUSE, 0
         self._code = None, None, None   # a solver, and its machine code

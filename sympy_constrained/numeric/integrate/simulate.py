@@ -228,7 +228,9 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     for item, table in compiled.tables.items():
         table.check(span, item)
     events = event_functions(events, compiled)
-    known = initial == 'check' and _known_solver(compiled, span[0], x)
+    known = initial == 'check' and compiled.kept('regular', list) and (
+        compiled.once((span[0], x.tobytes()),
+                      lambda: _known_solver(compiled, span[0], x)))
     for text in (compiled.equations.warning,
                  not known and negative_mass(compiled, span[0], x)):
         if text:
@@ -283,17 +285,17 @@ def _known_solver(compiled, t, x):
     """The solver of an earlier run if it passes all checks of the start at
     once, with positive masses and exact constraints; else None.
     """
-    last = compiled.kept('regular', list)
-    if not last or compiled.inputs.called or compiled.equations.copies > 1:
+    if compiled.inputs.called or compiled.equations.copies > 1:
         return None
+    solver, = compiled.kept('regular', list)
     balance, names = recorded(compiled)
     with suppress(ArithmeticError):
         outputs = compiled.evaluate(names, np.array([t]), x[None])
         masses, _ = mass_spectrum(compiled, outputs['M'])
         if (balance.distances(outputs) <= GOOD*size_of(x)).all() and (
                 masses.min(initial=0.) > NEGATIVE) and is_regular(
-                    compiled, last[0], t, x, compiled.p, outputs['W'][0]):
-            return last[0]
+                    compiled, solver, t, x, compiled.p, outputs['W'][0]):
+            return solver
     return None
 
 

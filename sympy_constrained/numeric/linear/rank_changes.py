@@ -173,4 +173,4 @@ class CarriedRank:
 
 def leading(values):
     """Number of true values before the first that is not."""
-    return int(np.argmin(np.append(values, False)))
+    return len(values) if values.all() else int(np.argmin(values))
