@@ -21,6 +21,7 @@ RESIDUAL = 1e-6
 # whose gradient is below this part of its largest one in the run does not act
 # yet, or no longer.
 NOTHING = 1e-5
+TINY = np.finfo(float).tiny
 
 
 class Balance:
@@ -62,7 +63,7 @@ class Balance:
             terms['gradients'] = A.max(axis=2)
             terms['violations'] = rest/(
                 size + NOTHING*size.max(axis=1, keepdims=True)
-                + np.finfo(float).tiny)
+                + TINY)
         if not np.all(is_exact):
             terms = {name: np.where(is_exact, value.T, 0.).T
                      for name, value in terms.items()}
