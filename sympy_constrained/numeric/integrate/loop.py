@@ -498,6 +498,15 @@ def equations_at(machine, t, y, scale, out, A):
     return size
 
 
+@plain
+def product(A, i, j, count):
+    """The product of the first entries of two rows."""
+    value = 0.
+    for k in range(count):
+        value += A[i, k]*A[j, k]
+    return value
+
+
 @njit(nogil=True)
 def spread(A, motion, rank):
     """The singular value number ``rank`` of the constraint rows, in descending
@@ -506,21 +515,22 @@ def spread(A, motion, rank):
     if rank <= 0:
         return 1., 1.
     count = len(A) - motion
-    squares = np.zeros((count, count))
-    for i in range(count):
-        for j in range(i + 1):
-            for k in range(motion):
-                squares[i, j] += A[motion + i, k]*A[motion + j, k]
-    if count == 1:
-        values = squares[0]
-    elif count == 2:                    # as in planar loops
-        half = (squares[0, 0] + squares[1, 1])/2
-        apart = np.hypot((squares[0, 0] - squares[1, 1])/2, squares[1, 0])
-        values = np.array([half - apart, half + apart])
-    else:
+    low = high = product(A, motion, motion, motion)
+    if count == 2:                      # as in planar loops
+        last = product(A, motion + 1, motion + 1, motion)
+        half, apart = (low + last)/2, np.hypot(
+            (low - last)/2, product(A, motion, motion + 1, motion))
+        high = half + apart
+        low = half - apart if rank == 2 else high
+    elif count > 2:
+        squares = np.empty((count, count))
+        for i in range(count):
+            for j in range(i + 1):
+                squares[i, j] = squares[j, i] = product(
+                    A, motion + i, motion + j, motion)
         values = np.linalg.eigvalsh(squares)
-    return (np.sqrt(max(values[count - rank], 0.)),
-            np.sqrt(max(values[count - 1], 0.)))
+        low, high = values[count - rank], values[count - 1]
+    return np.sqrt(max(low, 0.)), np.sqrt(max(high, 0.))
 
 
 @plain
