@@ -24,33 +24,32 @@ from .source_templates import HEADER, JULIA, OCTAVE, RUST, C
 OUTPUTS = 'rates', 'W', 'r'
 # Type in Rust, suffix of functions in C, relative size of a zero pivot.
 PRECISIONS = {'double': ('f64', '', '1e-11'), 'float': ('f32', 'f', '1e-5')}
+# Words of Octave and Julia, whose printers know none.
+KEYWORDS = {'begin', 'catch', 'elseif', 'end', 'function', 'global', 'let',
+            'local', 'otherwise', 'until', 'while', 'for', 'if', 'else', 'do',
+            'return', 'break', 'continue', 'case', 'switch', 'try', 'const',
+            'true', 'false', 'struct', 'using', 'module', 'export', 'import'}
 
 
 def to_source(model, language='c', name='model', *, precision='double',
               constants=None, inputs=None):
     r"""Return the equations of motion as source code.
 
-    Explanation
-    ===========
-
-    The code computes the rates of the states and the multipliers from time,
-    states, constants and inputs. It uses nothing of this package.
+    The code computes the rates of the states and the multipliers. It uses
+    nothing of this package.
 
     ============  ==========================================================
     language      files
     ============  ==========================================================
-    ``'c'``       ``name.c`` and ``name.h``, C99. With ``-DNAME_EXAMPLE``
-                  it contains an example ``main``.
+    ``'c'``       ``name.c`` and ``name.h``, C99; ``-DNAME_EXAMPLE``: a main
     ``'octave'``  ``name.m``, for MATLAB too: ``[rates, lam] = name(t, x, p,
                   w)``
     ``'julia'``   ``name.jl``: ``rates, lam = name(t, x, p, w)``
     ``'rust'``    ``name.rs``: ``pub fn name(t, x, p, w, rates, lam) -> bool``
     ============  ==========================================================
 
-    States ``x`` are in the order of ``equations_of_motion.states``, which a
-    comment in the code names; constants ``p`` and inputs ``w`` have names, in
-    a ``struct`` or in a comment. Rows that are redundant at a state get
-    multipliers, which are not unique; the accelerations are. At a singular
+    States ``x``, constants ``p`` and inputs ``w`` are named in a comment or a
+    ``struct``. Multipliers of redundant rows are not unique. At a singular
     configuration the function fails (C and Rust return false) or gives values
     that are not finite.
 
@@ -88,9 +87,8 @@ def to_source(model, language='c', name='model', *, precision='double',
     precision : 'double' or 'float'
         Of the numbers in C and Rust.
     constants, inputs : mapping, optional
-        Default values of constants, for the example in C, and what the
-        inputs are, as for :func:`.compile_equations`. Inputs without an
-        expression are arguments.
+        Values of constants for the example in C, and what the inputs are, as
+        for :func:`.compile_equations`. Other inputs are arguments.
 
     Returns
     =======
@@ -106,13 +104,18 @@ def to_source(model, language='c', name='model', *, precision='double',
 
     """
     if (language not in LANGUAGES or precision not in PRECISIONS
-            or not name.isidentifier()):
+            or not isinstance(name, str) or not name.isidentifier()):
         raise ValueError(
             f"`language` is one of {', '.join(map(repr, LANGUAGES))}, "
             "`precision` 'double' or 'float', and `name` that of a function; "
             f"they are {language!r}, {precision!r} and {name!r}.")
     return LANGUAGES[language](model, name, precision, constants,
                                inputs).files()
+
+
+def called(texts):
+    """Names of the functions that are called in some texts."""
+    return {*re.findall(r'(\w+)\(', ' '.join(texts))}
 
 
 class Source:
@@ -142,17 +145,29 @@ class Source:
             precision == 'float' and self.printer_class is C99CodePrinter
         ) else {}
         self.printer = self.printer_class({'human': False, **settings})
-        self.taken = {'W', 'r', 'z', 'f', 'i', 'real', name,
-                      *'txpw', 'rates', 'lam', *self.printer.reserved_words}
-        self.symbols = {equations.t: Symbol('t', real=True)}
-        self.arguments = {
-            letter: [self.named(item) for item in items]
-            for letter, items in (
-                ('x', equations.states), ('p', equations.constants),
-                ('w', [x for x in equations.specifieds if x not in given]))}
         self.size = len(equations.unknowns)
         self.motion = self.size - len(equations.multipliers)
-        self.read(with_given(equations.graph, OUTPUTS, given))
+        graph = with_given(equations.graph, OUTPUTS, given)
+        items = {'x': equations.states, 'p': equations.constants, 'w': [
+            x for x in equations.specifieds if x not in given]}
+        reserved = {*KEYWORDS, *self.printer.reserved_words, *called(
+            self.templates.values())}
+        if name in reserved:
+            raise ValueError(
+                f"`name` is {name!r}, which has another meaning in the code. "
+                "Choose another name.")
+        clashes = reserved | {
+            'W', 'r', 'z', 'f', 'i', 'real', 'zeros', name, *'txpw', 'rates',
+            'lam'}
+        while clashes:                  # with functions that the model needs
+            reserved |= clashes
+            self.taken = {*reserved}
+            self.symbols = {equations.t: Symbol('t', real=True)}
+            self.arguments = {letter: [self.named(x) for x in some]
+                              for letter, some in items.items()}
+            clashes = self.taken - reserved
+            self.read(graph)
+            clashes &= called(self.lines + self.rates)
         self.lines = [*self.declarations(), *self.lines]
 
     def named(self, item):

@@ -118,8 +118,12 @@ def lagrangian_call(arguments):
 
 
 def own(value):
-    """A copy of a list, so that later changes do not affect the model."""
-    return list(value) if isinstance(value, list) else value
+    """A copy of a list, so that later changes do not affect the model.
+
+    Also of an iterator, which can be read only once.
+    """
+    return list(value) if isinstance(value, list) or hasattr(
+        value, '__next__') else value
 
 
 def hint_for(key, parameters, options):
@@ -307,9 +311,11 @@ def check_bodies(bodies):
 
 def is_negative(x):
     """Whether an expression is known to be negative."""
-    # no product of a symbol of unknown sign, for which SymPy takes long
-    return not any(factor.is_Symbol and factor.is_extended_positive is None
-                   for factor in Mul.make_args(x)) and x.is_extended_negative
+    # Without a question about a symbol without assumptions, or a product of a
+    # symbol of unknown sign: SymPy takes long to answer.
+    return not any(factor.is_Symbol and (
+        len(factor.assumptions0) == 1 or factor.is_extended_positive is None)
+        for factor in Mul.make_args(x)) and x.is_extended_negative
 
 
 def frames_of(dyadic):
