@@ -82,12 +82,12 @@ class Derivation:
         return value if ref > 0 else -value
 
     def _rule(self, k):
-        g, of = self.builder, self._of
+        g, of, known = self.builder, self._of, self.memo.get
         kind, x, y = g.nodes[k]
+        if kind == MUL:                         # most nodes, so first
+            return g.add(g.mul(y, known(x, 0)), g.mul(x, known(y, 0)))
         if kind == ADD:
-            return g.add(of(x), of(y))
-        if kind == MUL:
-            return g.add(g.mul(y, of(x)), g.mul(x, of(y)))
+            return g.add(known(x, 0), of(y))
         pieces = kind == CALL and chosen(g.templates[x])
         if pieces:
             rates = [of(z) if i in pieces else z for i, z in enumerate(y)]
@@ -185,9 +185,10 @@ def gradient(builder, ref, inputs):
         for x, slope in parts:
             i = x if x > 0 else -x
             if depends[i] & mask:
-                value = builder.mul(bar, slope)
-                adjoint[i] = builder.add(
-                    adjoint.get(i, 0), value if x > 0 else -value)
+                value = bar if slope == 1 else builder.mul(bar, slope)
+                old = adjoint.get(i)
+                value = value if x > 0 else -value
+                adjoint[i] = builder.add(old, value) if old else value
     return [adjoint.get(i, 0) for i in inputs]
 
 

@@ -34,8 +34,9 @@ from .velocity_checks import check_velocities, prepare_points
 # chains in space with at most LARGE, or LARGE_OF_MANY beyond FEW bodies.
 SHORT, SMALL = 2, 100
 LARGE, FEW, LARGE_OF_MANY = 1000, 6, 350
-# Compaction saves 1 % of more operations than this, in a third of the time.
-MOST_COMPACTED = 20_000
+# Compaction of more nodes than this saves 1 % of their operations, in a third
+# of the time.
+MOST_COMPACTED = 30_000
 # The outputs that are evaluated for accelerations and consistent states.
 SOLVED = ('rates', 'M', 'Q', 'A', 'b', 'holonomic', 'velocity')
 
@@ -72,7 +73,7 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
                      stabilization, generalized_forces, in_velocities,
                      exchange)
         builder, blocks, _ = parts
-        count = operation_count(builder.nodes, [
+        count = several and operation_count(builder.nodes, [
             ref for name in ('M', 'Q', 'A', 'b') for row in blocks[name]
             for ref in row])
         return count, not composite, parts
@@ -82,10 +83,11 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
     best = formed(composite)
     if several and is_doubtful(best[0], composite, frame, len(bodies)):
         best = min(best, formed(not composite))
-    count, _, (builder, blocks, fields) = best
+    builder, blocks, fields = best[-1]
     return ConstrainedSystem(
         graph=freeze(builder, blocks, fields['q'], fields['u'],
-                     () if count > MOST_COMPACTED else SOLVED), **fields)
+                     SOLVED if len(builder.nodes) < MOST_COMPACTED else ()),
+        **fields)
 
 
 def is_doubtful(count, composite, frame, size):
