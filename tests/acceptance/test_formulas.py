@@ -37,27 +37,7 @@ def random_null_vector(A, seed):
 pytestmark = pytest.mark.usefixtures('digits')
 
 
-# (U4)
-
-@every
-def test_multiplier_system(name):
-    one, method = made(name), formed(name)
-    values = one.point(1)
-    M, F, A, b = one.reference.matrices(values)
-    o, m = M.rows, A.rows
-    K = at(method.equations_of_motion.W, values)
-    right = at(method.equations_of_motion.r, values)
-    assert (K.rows, K.cols, right.rows) == (o + m, o + m, o + m)
-    assert close(K[:o, :o], M)
-    assert close(K[:o, o:], -A.T)
-    assert close(K[o:, :o], A)
-    assert norm(K[o:, o:]) == 0
-    assert close(right[:o, 0], F)
-    assert close(right[o:, 0], b)
-    z = mp.matrix([*at(method.acceleration, values),
-                   *at(method.multipliers, values)])
-    assert close(K*z, right)
-
+# Rows
 
 @pytest.mark.parametrize('level', ['hol_coneqs', 'nonhol_coneqs'])
 @pytest.mark.parametrize('angle', [Rational(1, 20), Rational(1, 10**6)])

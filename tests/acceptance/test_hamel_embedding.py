@@ -563,17 +563,6 @@ body_axes = replace(
     coin, L=coin.L - m*g*(x + y/2)/10, vel=(
         vx*cos(phi) + vy*sin(phi) - R*omega,
         vy*cos(phi) - vx*sin(phi)))
-three_axes = Case(
-    (vx**2 + vy**2 + vz**2 + vw**2)/2 + x*z*vw - y**2, (x, y, z, w),
-    (x, y, z), vel=(x*vx + vy - w*vw, vx + x*vz + vw, vx + vy + z*vz - t),
-    guess={x: 0})
-
-
-@pytest.mark.parametrize('case', [three_axes, two_rows['affine']],
-                         ids=['3 of 4', '2 of 4, affine'])
-def test_several_rows(case):
-    """Also where an entry vanishes."""
-    assert_is(case)
 
 
 @pytest.mark.parametrize('gap', [0, 1e-13, 1e-9, 1e-6])

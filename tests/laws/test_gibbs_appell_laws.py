@@ -18,7 +18,7 @@ from sympy import (
     Derivative, Matrix, Rational, cos, exp, sin, symbols, sympify, zeros)
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
-    LagrangesMethod, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+    Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from kkt import at, close, norm, number, rank, t
 from meshchersky import Exact, Meshchersky, fraction, particle
@@ -484,40 +484,7 @@ def test_an_acceleration_row_replaces_the_differentiated_one():
     assert norm(at(once, residual)) < mp.mpf(10)**-45
 
 
-# Kane and Lagrange
-
-
-def test_lagrange_after_momentum_loads():
-    """A Lagrangian with m(t) takes the rate of momentum, in both of its
-    classes; with the loads both are Meshchersky's."""
-    N, O = place()
-    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, m)
-    v = P.point.vel(N)
-    L = m*v.dot(v)/2 - m*g*z
-    q = [x, y, z]
-    row = dot(z) - k*x*dot(y)
-    loads = momentum_loads([P], N)
-    theirs = LagrangesMethod(L, q, nonhol_coneqs=[row], forcelist=loads,
-                             frame=N)
-    theirs.form_lagranges_equations()
-    ours = GibbsAppellMethod(L, q, nonhol_coneqs=[row], forcelist=loads,
-                             frame=N)
-    mesh = GibbsAppellMethod(
-        N, q, [u1, u2, u3], [dot(e) - s for e, s in zip(q, U)],
-        nonholonomic_constraints=[u3 - k*x*u2], bodies=[P],
-        forcelist=[(P.point, -m*g*N.z)])
-    values = {e: Rational(2*i + 3, 7) for i, e in enumerate((
-        t, x, y, z, dot(x), dot(y), m, dot(m), g, k))}
-    values[dot(z)] = values[k]*values[x]*values[dot(y)]
-    values.update(zip(U[:3], [values[dot(e)] for e in q]))
-    wanted = at(mesh.rhs(), values)
-    assert close(at(ours.rhs(), values), wanted, scale=1)
-    solution = mp.lu_solve(at(theirs.mass_matrix_full, values),
-                           at(theirs.forcing_full, values))
-    assert close(solution[3:6, 0], wanted[3:, 0], scale=1)
-    assert close(at(ours.multipliers, values), at(
-        mesh.multipliers, values), scale=1)
-
+# Forms
 
 def test_mass_of_speeds_that_the_velocities_do_not_determine():
     """Then there is no T(q, q', t), which is told."""

@@ -399,19 +399,11 @@ def test_redundant_rows_are_refused_by_name():
 @pytest.mark.parametrize('name, given, numbers, verdict, reason', [
     ('LagrangesMethod', 'acceleration_level', {}, Verdict.NOT_TRIED,
      '^it does not take acceleration_constraints$'),
-    ('LagrangesMethod', 'bead_on_circle', {}, Verdict.NOT_TRIED,
-     '^it does not take nonideal_forces$'),
     ('KanesMethod', lambda: particle(UdwadiaKalabaMethod),
      {'constants': NUMBERS}, Verdict.RAISES,
      '^ValueError: There must be an equal number of dependent speeds'),
     ('KanesMethod', 'parallel_cranks', {}, Verdict.RAISES,
-     '^ValueError: There must be an equal number of dependent coordinates'),
-    ('LagrangesMethod', lambda: pendulum(
-        UdwadiaKalabaMethod, acceleration_constraints=[
-            x.diff(dynamicsymbols._t, 2) - g]), {
-                'constants': NUMBERS, 'start': {
-                    x: 0.6, y: 0.8, x.diff(): 0.4, y.diff(): -0.3}},
-     Verdict.NOT_TRIED, '^it does not take acceleration_constraints$')])
+     '^ValueError: There must be an equal number of dependent coordinates')])
 def test_what_upstream_makes_of_a_model(monkeypatch, name, given, numbers,
                                         verdict, reason):
     only_named(monkeypatch)
@@ -452,29 +444,6 @@ def test_an_option_of_one_class_is_refused_by_the_others():
         RouthMethod.from_method(controlled)
     again = UdwadiaKalabaMethod.from_method(controlled)
     assert again.constraint_forces == controlled.constraint_forces
-
-
-def test_contradicting_rows_are_accepted_by_one_class():
-    """The reference minimises both errors; other classes refuse the rows."""
-    u, v = dynamicsymbols('u v')
-    found = compare(particle(
-        UdwadiaKalabaMethod, acceleration_constraints=[
-            v.diff() - 1, v.diff() - 2], inconsistent='least-squares'),
-        constants=NUMBERS)
-    assert found.agrees
-    for (_, state), rates in zip(found.states,
-                                 found.formulations[0].accelerations):
-        place, _, forward, upward = state
-        W = np.array([[0, 1], [0, 1], [1, -1 - place**2]])
-        right = np.array([1, 2, 2*place*forward*upward])
-        np.testing.assert_allclose(rates, np.linalg.lstsq(W, right)[0])
-    assert found['block system, 50 digits'].verdict is Verdict.NOT_TRIED
-    theirs = found["SymPy's KanesMethod"]
-    assert theirs.verdict is Verdict.NOT_TRIED
-    assert theirs.reason == (
-        "it does not take inconsistent='least-squares'")
-    assert "inconsistent='least-squares', which only Udwadia" in found[
-        'RouthMethod'].reason
 
 
 def test_a_model_of_gibbs_and_appell_only_is_its_own_reference():

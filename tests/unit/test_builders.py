@@ -4,8 +4,7 @@ from random import Random
 
 import pytest
 from mpmath import mp
-from sympy import (
-    Eq, Integral, Matrix, Rational, S, Symbol, cos, sin, sqrt, symbols)
+from sympy import Eq, Matrix, Rational, S, Symbol, cos, sin, sqrt, symbols
 from sympy.physics.mechanics import (
     Force, ForceActuator, KanesMethod, LagrangesMethod,
     LinearPathway, Particle, Point, ReferenceFrame, RigidBody, System,
@@ -314,13 +313,6 @@ def test_lists_of_the_user_are_copied():
         assert again.mass_matrix == kane().mass_matrix
 
 
-def test_forms_do_not_mix():
-    with pytest.raises(UnsupportedFeatureError,
-                       match='(?s)`kanes_equations`.*Lagrangian.*`eom`'):
-        lagrange().kanes_equations([BOB], LOADS)
-    assert lagrange().form_lagranges_equations() == lagrange().eom
-
-
 # Potential energy
 
 def heavy_bob():
@@ -417,14 +409,6 @@ def test_arguments_are_not_changed():
     method.kanes_equations()
     assert given == {name: list(value) for name, value in SHAPE.items()
                      if name != 'frame'}
-
-
-@pytest.mark.parametrize('order', [(x, y), (y, x)])
-def test_columns_follow_the_order_of_the_speeds(order):
-    method = lagrange(L, list(order), hol_coneqs=[x**2 + 3*y - 1])
-    wanted = {x: 2*x, y: S(3)}
-    assert list(method.system.A) == [wanted[q] for q in order]
-    assert list(method.system.Q) == [{x: 0, y: -m*g}[q] for q in order]
 
 
 def test_symbols_keep_their_identity():
@@ -536,23 +520,3 @@ def test_a_quaternion_needs_its_norm_only(method):
             order = list(UdwadiaKalabaMethod(**kane, **rows).u)
             wanted = mp.matrix([wanted[order.index(x)] for x in taken.u])
         assert mp.mnorm(found - wanted, mp.inf) < 1e-12
-
-
-def test_what_no_equation_needs_may_be_unreadable():
-    """A position beside the velocity that was set, and a marker whose
-    acceleration does not fit."""
-    one = O.locatenew('A', Integral(u, (t, 0, t))*N.x)
-    one.set_vel(N, u*N.x)
-    two = O.locatenew('B', x*N.x)
-    two.set_vel(N, u*N.x)
-    marker = two.locatenew('C', y*N.x)
-    marker.set_vel(N, u*N.x)
-    marker.set_acc(N, 3*u.diff(t)*N.x)
-    for point in one, two:
-        body, load = Particle('P', point, m), (point, k*x*N.x)
-        found = UdwadiaKalabaMethod(
-            N, [x], [u], KD[:1], bodies=[body], forcelist=[load])
-        kane_method = KanesMethod(N, [x], [u], KD[:1])
-        kane_method.kanes_equations([body], [load])
-        assert found.mass_matrix == kane_method.mass_matrix
-        assert found.forcing == kane_method.forcing

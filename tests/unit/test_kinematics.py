@@ -10,19 +10,16 @@ from mpmath import mp
 from sympy import (
     Function, I, Matrix, Piecewise, Symbol, cos, eye, nan, sign, sin, symbols,
     zeros)
-from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
     KanesMethod, Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols,
     inertia)
 
 from kkt import at
 from sympy_constrained import GibbsAppellMethod, UdwadiaKalabaMethod
-from sympy_constrained.model.build import build_system
 from sympy_constrained.errors import KinematicsError
 from sympy_constrained.graph import Graph, GraphBuilder, read
 from sympy_constrained.model.kinematic_equations import solve_kinematics
 from sympy_constrained.model.kinematics import Kinematics
-from sympy_constrained.models import MODELS, model
 
 t = dynamicsymbols._t
 Q = q1, q2, q3, q4 = dynamicsymbols('q1:5')
@@ -499,35 +496,6 @@ def test_velocities_of_other_points_raise_no_alarm(N, O):
         N, Q[:3], U[:3], PLAIN[:3], u_auxiliary=[u4], forcelist=[], bodies=[
             Particle('P', P, a), RigidBody('W', C, wheel, a, (inertia(
                 wheel, 1, 1, 1), C))]).mass_matrix
-
-
-def reversible():
-    """Arguments of ready models in Kane's shape, and each of their speeds."""
-    for name in MODELS:
-        shape, given = model(name).form(UdwadiaKalabaMethod)._call
-        if shape == 'kane':
-            kd_eqs = Matrix(given['kd_eqs'])
-            yield from ((name, given, x) for x in kd_eqs.atoms(AppliedUndef)
-                        if x in {*given['u_ind'],
-                                 *(given['u_dependent'] or ())})
-
-
-def test_reversed_speeds_of_ready_models_are_reported():
-    """Unless no velocity was set, so that all follow from positions."""
-    reported, silent = set(), set()
-    for name, given, speed in reversible():
-        kd_eqs = [row.xreplace({speed: -speed}) for row in given['kd_eqs']]
-        try:
-            build_system('kane', {**given, 'kd_eqs': kd_eqs},
-                         potential_energy='ignore')
-            silent.add(name)
-        except KinematicsError as error:
-            assert 'opposite signs' in str(error)
-            reported.add(name)
-    assert {'four_bar', 'rolling_disc', 'bicycle', 'heavy_top', 'knife_edge',
-            'pinned_top', 'furuta_pendulum', 'rolling_disc_minimal',
-            'n_link_pendulum_on_cart'} <= reported
-    assert {'closed_chain', 'andrews_squeezer'} <= silent - reported
 
 
 @pytest.mark.parametrize('by_two', [False, True])
