@@ -109,23 +109,6 @@ def test_contact_angle_turns_as_told():
                         rel_tol=1e-12)
 
 
-@two_formulations
-def test_gap_gradient_and_virtual_displacements(formulation):
-    scene, contact, values = on_plane(ellipsoid, formulation, lagrange=True)
-    q = scene.q
-    A = contact.virtual_displacement_matrix(q)
-    if formulation == 'explicit':
-        normal = contact.normal.to_matrix(scene.P)
-        for j, x in enumerate(q):
-            assert abs(number(contact.gap.diff(x), values)
-                       - number((normal.T*A[:, j])[0], values)) < 1e-15
-    found = contact.check_virtual_displacements(q, values)
-    assert found.agree and found.virtual == 3
-    open_gap = {**values, q[4]: values[q[4]] + 0.3}
-    if formulation == 'augmented':      # false where the contact is not
-        assert not contact.check_virtual_displacements(q, open_gap).agree
-
-
 def test_turning_parent_leaves_no_trace_in_virtual_displacements():
     """The prescribed speed is in the rows but not in their matrix."""
     rate = Symbol('Omega')
@@ -267,33 +250,6 @@ def test_system(formulation):
 
 
 # -- several contacts, edges, vertices -----------------------------------
-
-
-@three_formulations
-def test_axle_with_two_wheels(formulation):
-    """Rigid wheels roll straight on; some of the six rows repeat others."""
-    R, m, axial, pull = 0.3, 4, 0.2, 2.5
-    scene = Scene(moments=(0.5, axial, 0.5), mass=m, force=(pull, 0, 0),
-                  order='zxy')
-    B, values = scene.B, {}
-    for name, side in (('left', 0.4), ('right', -0.4)):
-        hub = scene.C.locatenew(f'{name}_hub', side*B.y)
-        contact = PointContact(
-            name, scene.parent, scene.body, scene.plane(),
-            CircularRim(B, hub, R, B.y), formulation=formulation)
-        scene.contacts.append(contact)
-    values = dict(zip(scene.q, (0.2, 0, R, 0, 0, 0.4)))
-    values.update(zip(scene.u, (0.6, 0, 0, 0, 0.6/R, 0)))
-    for contact, side in zip(scene.contacts, (0.4, -0.4)):
-        if contact.coordinates:         # the rim's angle runs from z to x
-            values.update(contact.solve_contact(values, dict(zip(
-                contact.coordinates, (math.pi - 0.4, 0.2, side)))))
-            assert abs(values.pop('gap')) < 1e-15
-        rolling_rates(values, contact)
-    values = {x: float(v) for x, v in values.items()}
-    found = accelerations(scene, values)
-    forward = pull/(m + axial/R**2)
-    assert np.allclose(found, [forward, 0, 0, 0, forward/R, 0], atol=1e-9)
 
 
 def test_vertex_that_does_not_slip_is_a_ball_joint(rng):

@@ -9,7 +9,6 @@ here, with plain SymPy differentiation.
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import numpy as np
 import pytest
 from mpmath import mp
 from sympy import (
@@ -22,7 +21,6 @@ from kkt import WORK, Reference, at, close, norm, number, t
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError)
-from sympy_constrained.numeric import compile_equations, simulate
 
 x, y, z, w = dynamicsymbols('x y z w')
 theta, phi = dynamicsymbols('theta phi')
@@ -557,31 +555,6 @@ def test_bent_far_away_is_not_called_holonomic():
     assert method.validity.holds is not True
 
 
-# Rows that are regular where the first entry of A1 is not
-
-body_axes = replace(
-    coin, L=coin.L - m*g*(x + y/2)/10, vel=(
-        vx*cos(phi) + vy*sin(phi) - R*omega,
-        vy*cos(phi) - vx*sin(phi)))
-
-
-@pytest.mark.parametrize('gap', [0, 1e-13, 1e-9, 1e-6])
-def test_rows_in_body_axes_in_numbers(gap):
-    """(I + m R^2) theta'' = -m g R (cos(phi) + sin(phi)/2)/10."""
-    equations = body_axes.hamel.corrected.equations_of_motion
-    heading = np.pi/2 + gap
-    rate = -NUMBERS[m]*NUMBERS[g]*NUMBERS[R]*(
-        np.cos(heading) + np.sin(heading)/2)/10/(
-            NUMBERS[I] + NUMBERS[m]*NUMBERS[R]**2)
-    compiled = compile_equations(equations, values_of(equations))
-    found = compiled.accelerations(0, [0, 0, 0, heading, 1, 0])
-    np.testing.assert_allclose(found, [rate, 0], atol=1e-12)
-    start = {x: 0, y: 0, theta: 0, phi: heading, omega: 1, spin: 0}
-    motion = run(compiled, 1, start)
-    np.testing.assert_allclose(motion[omega], 1 + rate*motion.t, atol=1e-9)
-    assert np.abs(motion.energy_error).max() < 1e-8
-
-
 # Velocities that cancel, in a Lagrangian that is not expanded
 
 def hidden(coefficient, v):
@@ -759,22 +732,6 @@ def test_kanes_shape_with_speeds_that_are_no_velocities(load, Q):
     assert method.embedding.is_holonomic is False
     assert method.equations_of_motion.specifieds == ()
     assert method.corrected.equations_of_motion.specifieds == ()
-
-
-# In numbers
-
-NUMBERS = {m: 1.3, R: 0.7, I: 0.2, J: 0.4, a: 0.3, k: 0.5, g: 9.81, C: 4.0}
-TIGHT = dict(rtol=1e-11, atol=1e-12)
-
-
-def values_of(equations):
-    equations = getattr(equations, 'equations_of_motion', equations)
-    return {e: NUMBERS[e] for e in equations.constants}
-
-
-def run(equations, end, start):
-    return simulate(equations, end, start, constants=values_of(equations),
-                    t_eval=201, **TIGHT)
 
 
 # Errors

@@ -446,26 +446,6 @@ def test_momentum_loads(name):
                      at(getattr(other, member), values), scale=1)
 
 
-def test_kinematics_with_coefficients_of_the_speeds():
-    """Linear in ``q'`` is all that is asked for."""
-    N, O = place()
-    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, m)
-    model = Model([x, y, z], [u1, u2], [
-        u2**2/u1, (u1 - y*u2)/(1 + u2**2), (t + u1*u2)/u1], [P], N, O,
-        [thrust(P.point, dot(m), u1*N.x - z*N.y)])
-    method = model.form(kd_eqs=[
-        u1*dot(x) - u2**2, dot(y)*(1 + u2**2) - u1 + y*u2,
-        u1*(dot(z) - dot(x)) - t - u1*u2 + u2**2])
-    values = model.anywhere(1)
-    assert close(at(method.ingredients.unrestricted_residual, values),
-                 at(model.plain.residual, values))
-    exact = Exact(values)
-    for form in FORMS:
-        if form != 'chaplygin':
-            wanted = exact(method.eom)
-            assert exact(method.classical_equations(form)) == wanted
-
-
 # The rows
 
 
@@ -872,24 +852,6 @@ def test_motion_of_higher_order(case):
         values = {**of_time(numbers, time), **dict(zip(
             method.equations_of_motion.states, state))}
         assert norm(at(wanted.conditions, values)) < 1e-7
-
-
-@pytest.mark.parametrize('noise', [0, 1e-17, 1e-12, 1e-9])
-def test_rounding_errors_of_an_acceleration_do_no_harm(noise):
-    """The force has no component along y, so neither has ``u'``."""
-    model, method, wanted = of_higher_order('order 2, nonlinear')
-    values = {k: 9, m0: 1, g: 2}
-    compiled = compile_equations(method, values)
-    start = consistent_state(compiled, {
-        x: 1, y: 0, z: 1, u1: .5, u2: .2, u3: -.3, dot(u1): -1,
-        dot(u3): -1, wanted.lam[0]: 0}, fill=0)
-    index = method.equations_of_motion.states.index(dot(u2))
-    assert abs(start[index]) < 1e-12
-    start[index] = noise
-    singular = np.linalg.svd(compiled.matrices(0., start)[0])[1]
-    assert singular.min() > 0.1*singular.max()
-    motion = simulate(compiled, 0.1, start, t_eval=3)
-    np.testing.assert_allclose(motion[u2], 0.2, atol=1e-8)
 
 
 def test_rows_given_geometrically_beside_one_of_higher_order():

@@ -413,26 +413,6 @@ def test_what_upstream_makes_of_a_model(monkeypatch, name, given, numbers,
     assert re.search(reason, theirs.reason)
 
 
-def test_accelerations_that_upstream_leaves_in_its_equations(monkeypatch):
-    """It replaces the rates of coordinates, not their second derivatives."""
-    only_named(monkeypatch)
-    time, (u, v) = dynamicsymbols._t, dynamicsymbols('u v')
-    found = compare(particle(
-        KanesMethod, u_ind=[v], u_dependent=[u], acceleration_constraints=[
-            x.diff(time, 2) - (1 + x**2)*v.diff() - 2*x*x.diff()*v]),
-        constants=NUMBERS)
-    theirs = found["SymPy's KanesMethod"]
-    assert theirs.verdict is Verdict.NO_VALUE
-    assert theirs.reason == (
-        'Derivative(x(t), (t, 2)) is left in its equations')
-    place, v0 = np.array([state[[0, 2]] for _, state in found.states]).T
-    v1, u1 = found.formulations[0].accelerations.T
-    slope = 1 + place**2
-    np.testing.assert_allclose(u1, slope*v1 + 2*place*slope*v0**2)
-    np.testing.assert_allclose(slope*u1 + v1, -9.81)
-    assert found.agrees
-
-
 def test_an_option_of_one_class_is_refused_by_the_others():
     controlled = pendulum(UdwadiaKalabaMethod, weight=Matrix([[2, 0], [0, 1]]))
     found = compare(controlled, constants=NUMBERS)

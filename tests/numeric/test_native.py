@@ -374,28 +374,6 @@ def test_poor_pivots():
 
 
 @needs_llvm
-def test_a_rank_that_changes():
-    row = Piecewise((2*X.diff(), Z < 1), (Y.diff(), True))
-    method = UdwadiaKalabaMethod(
-        (X.diff()**2 + Y.diff()**2 + Z.diff()**2)/2 - g*Y, [X, Y, Z],
-        nonhol_coneqs=[X.diff(), row])
-    plain, quick = both(method, {g: 1})
-    for height in (0, 2, 0, 2):
-        agree(plain, quick, [0, 0, height, 0, 0, 0])
-        np.testing.assert_allclose(
-            quick.accelerations(0, [0, 0, height, 0, 0, 0]),
-            [0, (height - 2)/2, 0], atol=1e-12)
-    for first in (2, 0):                # decided on the other side
-        quick = compile_equations(method, {g: 1}, backend='llvm')
-        for height in (first, 2 - first, first):
-            x = np.array([0, 0, height, 0, 0, 0.])
-            np.testing.assert_allclose(
-                quick.accelerations(0, x), plain.accelerations(0, x),
-                atol=1e-13)
-            close(quick.rhs(0, x), plain.rhs(0, x))
-
-
-@needs_llvm
 def test_redundant_rows_that_contradict_each_other():
     rows = [X.diff(t, 2) - 1, 3*X.diff(t, 2) - 3.5]
     for options in ({}, {'inconsistent': 'least-squares'}):

@@ -605,34 +605,10 @@ def test_planes_are_chosen_by_the_motion():
                    'get_zlim')
 
 
-def test_points_of_a_body_are_joined_to_it():
-    case = ready('four_bar', 0.3)
-    ax = plotting.plot_snapshots(case.motion, case.method, times=[0.3]).axes[0]
-    bones = [np.transpose(line.get_data()) for line in ax.get_lines()
-             if line.get_linewidth() == 4.5]
-    ends = np.round(np.concatenate(bones), 6)
-    sizes = case.model.parameters
-    total = sum(np.linalg.norm(np.diff(bone, axis=0), axis=1).sum()
-                for bone in bones)
-    assert abs(total - sum(sizes[l] for l in sizes
-                           if str(l) in ('l2', 'l3', 'l4'))) < 1e-6
-    assert len(np.unique(ends, axis=0)) == 7    # four joints, three centres
-
-
 def seen_lines(figure, name):
     """Data of the lines of a label."""
     return [np.transpose(line.get_data()) for line in figure.axes[0].get_lines(
         ) if line.get_label().startswith(name)]
-
-
-def test_pins_at_rest_stand_on_hatched_ground():
-    case = ready('four_bar', 0.3)
-    ax, = plotting.plot_snapshots(case.motion, case.model, times=[0.3]).axes
-    grounds = [line for line in ax.get_lines()
-               if np.isnan(line.get_xdata()).any()]
-    tops = sorted(line.get_data()[0][0] for line in grounds)
-    np.testing.assert_allclose(tops, [-0.15, 0.15], atol=1e-6)
-    assert not any(label == 'link1' for label in labels(ax))
 
 
 def test_forces_are_arrows_of_one_scale():
@@ -650,31 +626,6 @@ def test_forces_are_arrows_of_one_scale():
         case.motion['lam1'][-1]/3, 0], atol=1e-6)
     assert {'pull, longest 3 N', f'row 0, longest '
             f'{abs(case.motion["lam1"][-1]):.3g} N'} <= set(legend(figure))
-
-
-def test_a_wheel_is_a_rim_whose_spoke_shows_that_it_rolls(rolling):
-    figure = plotting.plot_snapshots(rolling.motion, rolling.model, times=[2.])
-    rim, spoke = [space(line).T for line in figure.axes[0].get_lines()
-                  if line.get_linewidth() == 2.2]
-    centre = spoke[0]
-    np.testing.assert_allclose(np.linalg.norm(rim - centre, axis=1), 0.3)
-    assert abs(rim[:, 2].min()) < 2e-3              # it touches the ground
-    before = plotting.plot_snapshots(rolling.motion, rolling.model, times=[0.])
-    first = [space(line).T for line in before.axes[0].get_lines()
-             if line.get_linewidth() == 2.2][1]
-    assert np.linalg.norm(spoke[1] - centre - first[1] + first[0]) > 0.1
-    assert [text.split(',')[0] for text in legend(figure)] == [
-        'disc', 'friction']
-
-
-def test_springs_are_coils_between_their_ends():
-    case = ready('spring_mass_damper', 1.)
-    figure = plotting.plot_snapshots(case.motion, case.model, times=[1.])
-    coil = next(np.transpose(line.get_data()) for line in
-                figure.axes[0].get_lines() if len(line.get_xdata()) == 18)
-    np.testing.assert_allclose(coil[[0, -1]], [
-        [0, 0], [case.motion['q'][-1], 0]], atol=1e-6)
-    assert np.ptp(coil[:, 1]) > 0
 
 
 def test_a_run_back_in_time(pendulum):

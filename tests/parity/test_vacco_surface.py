@@ -10,7 +10,7 @@ from operator import attrgetter
 
 import pytest
 from mpmath import mp
-from sympy import Matrix, Rational, cos, sin, sqrt, symbols
+from sympy import Matrix, Rational, cos, sin, symbols
 from sympy.physics.mechanics import (
     Force, KanesMethod, Lagrangian, LagrangesMethod, Point, ReferenceFrame,
     RigidBody, dynamicsymbols, inertia)
@@ -276,18 +276,6 @@ def test_a_row_as_point_and_direction(key, shape, value):
 
 
 # Lagrangians that are not a quadratic form
-
-
-@both
-def test_light_is_not_outrun_without_being_told(key):
-    """States at which the constraints are examined have real equations."""
-    v2 = V[0]**2 + V[1]**2 + V[3]**2
-    call = dict(Lagrangian=-m*c**2*sqrt(1 - v2/c**2), qs=[x, y, z],
-                nonhol_coneqs=[V[3] - y*V[0]])
-    method = METHODS[key](**call)
-    assert method.independent_rows == [0]
-    told = METHODS[key](**call, sample={c: 10})
-    assert method.rhs() == told.rhs()
 
 
 def test_rays_of_light_are_vakonomic():

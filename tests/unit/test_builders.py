@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 from mpmath import mp
-from sympy import Eq, Matrix, Rational, S, Symbol, cos, sin, sqrt, symbols
+from sympy import Eq, Matrix, Rational, S, Symbol, cos, sin, symbols
 from sympy.physics.mechanics import (
     Force, ForceActuator, KanesMethod, LagrangesMethod,
     LinearPathway, Particle, Point, ReferenceFrame, RigidBody, System,
@@ -427,43 +427,6 @@ def test_equations_read_as_by_hand():
     assert method.forcing == Matrix([-g*l*m*sin(q)])
     assert method.acceleration in (
         Matrix([-g*sin(q)/l]), Matrix([-g*l*sin(q)/l**2]))
-
-
-def beside_the_origin(velocity=None):
-    """Functions that are real where x > 30 only, velocity by hand or not."""
-    point = O.locatenew('T', sqrt(x - 30)*N.x + y*N.y)
-    if velocity is not None:
-        point.set_vel(N, velocity)
-    return VaccoMethod(**{
-        **PLAIN, 'bodies': [Particle('T', point, m)],
-        'forcelist': [(point, k*N.x)]}, velocity_constraints=[u - y*v - 1])
-
-
-def test_energies_that_have_a_value_in_a_part_of_space():
-    """Lagrange's equations of the energy are looked at there."""
-    method = beside_the_origin()
-    T = m*(sqrt(x - 30).diff(t)**2 + y.diff(t)**2)/2
-    plain = VaccoMethod(T + k*sqrt(x - 30), [x, y], nonhol_coneqs=[
-        x.diff(t) - y*y.diff(t)])
-    values = {x: 40, y: 2, u: 3, v: S(3)/2, m: 2, k: 5}
-    moving = {x.diff(t): 3, y.diff(t): S(3)/2, x: 40, y: 2, m: 2, k: 5}
-    with mp.workdps(40):
-        for name in 'mass_matrix', 'forcing':
-            found = at(
-                getattr(method, name), {
-                    **values, **dict.fromkeys(
-                        method.equations_of_motion.states[4:], 1)
-                })
-            wanted = at(getattr(plain, name),
-                        {
-                            **moving, **dict.fromkeys(
-                                plain.equations_of_motion.states[4:], 1)
-                        })
-            assert mp.mnorm(found - wanted, mp.inf) < 1e-30
-    with pytest.raises(UnsupportedFeatureError, match=(
-            'are not Lagrange.s equations .*A velocity was set that is not '
-            'the derivative of a position.*UdwadiaKalabaMethod')):
-        beside_the_origin(sqrt(x - 30)*v*N.x + u*N.y)
 
 
 def quaternion_body():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sympy import (
     Derivative, Function, Integral, Matrix, Max, Piecewise, Rational, cos,
-    diff, exp, log, pi, sign, sin, sqrt, symbols, tan)
+    diff, exp, log, sign, sin, sqrt, symbols, tan)
 from sympy.physics.mechanics import (
     LagrangesMethod, Particle, Point, ReferenceFrame, RigidBody,
     dynamicsymbols, inertia)
@@ -603,33 +603,6 @@ def test_singular_points_of_martinet(rng):
     assert there.growth_there == (2, 2, 3) and there.complete
     assert there.state[x] == 0 and 'a singular point' in str(there)
     assert classified(q, [row], at={x: 2}).growth_there == (2, 3)
-
-
-@pytest.mark.parametrize('first, numbers', [
-    (pi/2, (2, 3, 4, 4, 5)), (float(pi/2), (2, 3, 4, 4, 5)),
-    (1, (2, 3, 4, 5))])
-def test_two_trailers_at_a_right_angle(first, numbers):
-    """Known to need a bracket more where the first trailer is across."""
-    along = X*cos(s) + Y*sin(s)
-    rows = [X*sin(s) - Y*cos(s), P - along*sin(s - p),
-            W - along*cos(s - p)*sin(p - w)]
-    found = classified([x, y, s, p, w], rows, at={s: first, p: 0, w: 0})
-    assert found.growth_vector == (2, 3, 4, 5)
-    assert found.growth_there == numbers
-
-
-def test_all_brackets_vanish_at_a_state(rng):
-    """On z = 0, which the rows keep, w is an integral: the text does not
-    say that something was left out."""
-    rows = [Z, W - z*x*Y]
-    found = classified([x, y, z, w], rows, at={z: 0})
-    assert found.growth_vector == (2, 3) and found.growth_there == (2,)
-    assert found.complete and 'not followed' not in str(found)
-    assert 'the state (2,): a singular point' in str(found)
-    numbers = values_of([x, y, z, w], rng) | {z: 0}
-    first, second = Matrix([1, 0, 0, 0]), Matrix([0, 1, 0, z*x])
-    both = bracket(first, second, Matrix([x, y, z, w]))
-    assert both == Matrix([0, 0, 0, z]) and both.subs(numbers).is_zero_matrix
 
 
 def test_too_many_brackets_at_a_state_are_told(monkeypatch):

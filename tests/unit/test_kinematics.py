@@ -138,29 +138,9 @@ def chain(N, O, velocities):
         point = points[-1].locatenew(f'P{k}', length*frame.x + k*frame.z)
         if velocities == 'two points':
             point.v2pt_theory(points[-1], N, frame)
-        elif velocities == 'one point':
-            frame_point = points[-1]
-            point.set_vel(frame, 0)
-            point.v1pt_theory(frame_point, N, frame)
         frames.append(frame)
         points.append(point)
     return frames[1:], points[1:]
-
-
-VELOCITIES = ['unset', 'two points', 'one point']
-
-
-@pytest.mark.parametrize('velocities', VELOCITIES)
-def test_all_ways_to_give_velocities_are_one_value(N, O, velocities):
-    _, points = chain(N, O, velocities)
-    other, twins = ReferenceFrame('N'), Point('O')
-    twins.set_vel(other, 0)
-    _, twins = chain(other, twins, 'unset')
-    g = GraphBuilder(t)
-    rates = solve_kinematics(g, PLAIN, Q, U)
-    one, two = (Kinematics(g, frame, Q, U, rates) for frame in (N, other))
-    for point, twin in zip(points, twins):
-        assert one.velocity(point, N) == two.velocity(twin, other)
 
 
 def test_nothing_is_written_to_the_objects_of_the_user(N, O):
@@ -269,16 +249,6 @@ def test_an_acceleration_is_that_of_its_own_point(N, O):
     model = Model(N)
     model.same(model.motion.acceleration(P, N), P.pos_from(O).dt(N).dt(N), N)
     model.same(model.motion.acceleration(O, N), 9*N.y, N)
-
-
-def test_accelerations_of_the_theorems_are_taken(N, O):
-    O.set_acc(N, 0)
-    frames, points = chain(N, O, 'two points')
-    for there, here, frame in zip([O, *points], points, frames):
-        here.a2pt_theory(there, N, frame)
-    model = Model(N)
-    for point in points:
-        model.same_point(point)
 
 
 @pytest.mark.parametrize('acceleration', [

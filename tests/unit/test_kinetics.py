@@ -14,7 +14,7 @@ from sympy.physics.mechanics import (
 
 from kkt import at
 from sympy_constrained import (
-    GibbsAppellMethod, LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod)
+    GibbsAppellMethod, RouthMethod, UdwadiaKalabaMethod)
 from sympy_constrained.errors import ConstrainedDynamicsError
 from sympy_constrained.graph import Graph, GraphBuilder
 from sympy_constrained.model.kinematic_equations import solve_kinematics
@@ -485,38 +485,6 @@ def test_bodies_and_their_lagrangian_give_the_same_equations():
 
 
 # Loads that contain accelerations
-
-ACCEPTING = pytest.mark.parametrize('cls', [
-    UdwadiaKalabaMethod, LinearMappingMethod, GibbsAppellMethod])
-
-
-def on_a_circle(cls, mass, load=lambda N: 0*N.x):
-    """A particle on a circle, given as a dependent coordinate and speed."""
-    N, O, P = ReferenceFrame('N'), Point('O'), Point('P')
-    O.set_vel(N, 0)
-    P.set_pos(O, q1*N.x + q2*N.y)
-    P.set_vel(N, u1*N.x + u2*N.y)
-    return cls(N, [q1], [u1], PLAIN[:2], q_dependent=[q2], u_dependent=[u2],
-               configuration_constraints=[q1**2 + q2**2 - a**2],
-               velocity_constraints=[q1*u1 + q2*u2],
-               bodies=[Particle('P', P, mass)],
-               forcelist=[(P, -m*g*N.y + load(N))])
-
-
-@ACCEPTING
-@mp.workdps(50)
-def test_a_force_along_the_own_acceleration_is_a_mass(cls):
-    pushed = on_a_circle(cls, m, lambda N: -k*(
-        u1.diff(t)*N.x + u2.diff(t)*N.y))
-    heavier = on_a_circle(cls, m + k)
-    values = numbers(1) | {a: mp.mpf(5), q1: mp.mpf(3),
-                           q2: mp.mpf(-4), u1: mp.mpf(4), u2: mp.mpf(3)}
-    values |= {x.diff(t): mp.mpf(n) for n, x in enumerate(pushed.u, 5)}
-    for name in ('acceleration', 'constraint_forces', 'multipliers',
-                 'mass_matrix', 'forcing', 'eom'):
-        one, other = (at(getattr(x, name), values)
-                      for x in (pushed, heavier))
-        assert mp.norm(one - other) < TIGHT*(1 + mp.norm(other))
 
 
 def inerter(cls, opposite=True, power=1):
