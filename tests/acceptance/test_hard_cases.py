@@ -13,8 +13,7 @@ from sympy.physics.mechanics import (
 from kkt import Reference
 from sympy_constrained import (
     ConstraintError, GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
-    MissingIngredientError, RouthMethod, UdwadiaKalabaMethod,
-    UnsupportedFeatureError, VaccoMethod)
+    MissingIngredientError, RouthMethod, UdwadiaKalabaMethod, VaccoMethod)
 from sympy_constrained.errors import ConstrainedDynamicsError
 
 m, g, k, s, a, b = symbols('m g k s a b', positive=True)
@@ -168,12 +167,6 @@ def test_gauss_function_counts_nonideal_forces():
     slope = method.gauss_function.diff(X.diff())
     assert slope.subs(dict(zip(method.u.diff(t), method.acceleration))
                       ).expand() == 0
-    weighted = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=[x - y],
-                                   weight=eye(2))
-    with pytest.raises(UnsupportedFeatureError, match='weight'):
-        weighted.gauss_function
-    with pytest.raises(UnsupportedFeatureError, match='weight'):
-        weighted.constraint_loads()
 
 
 def test_gains_of_redundant_rows_are_those_of_the_first():

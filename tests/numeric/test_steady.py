@@ -270,20 +270,6 @@ def test_a_top_precesses_at_two_rates(faster):
     assert motion.dimension == 2 and motion.stability == 'marginal'
 
 
-def test_two_precessions_of_a_top_meet_in_a_fold():
-    """Where s**2 = 4 (A - C) cos(theta) m g l/C**2."""
-    motion, = steady_motions(
-        euler_top(), {'theta': 0.7, "psi'": 60, "phi'": 5}, fill=0,
-        fixed=['theta', "psi'"], constants=TOP)
-    family = motion.follow(direction={"psi'": -1}, along="psi'",
-                           fixed=['theta'], step=1.,
-                           until={"psi'": (0, 61)})
-    fold, = [item for item in family.critical if item.kind == 'fold']
-    assert fold.motion["psi'"]**2 == pytest.approx(
-        4*1e-3*cos(0.7)*0.3/1e-6, rel=1e-9)
-    assert family["psi'"][-1] == 61
-
-
 # -- other systems ---------------------------------------------------------
 
 def test_a_sleigh_is_stable_in_one_direction_only():

@@ -670,19 +670,6 @@ def test_raised_order(c, order, mass):
 
 
 @cites(18)
-@each_case
-def test_motion_of_second_order(c, mass):
-    """(18) and (15) hold for what the class solves."""
-    key = c, mass, 2, 'linear'
-    p, found = model(*key), method(*key)
-    force = dotted([1, 1], p.force, base_vectors(*key))
-    for x in everywhere(*key):
-        x = moving(p, found, x)
-        assert norm(at(force, x)) < 1e-50
-        assert norm(at(p.rows, x)) < 1e-50
-
-
-@cites(18)
 @pytest.mark.parametrize('order', [2, 3])
 @each_size
 def test_motion_with_nonlinear_constraints_of_higher_order(c, order):

@@ -286,22 +286,6 @@ def test_form_of_the_constraint_does_not_matter(kind, particles):
     assert not close(p.at(other.multipliers), mp.matrix([p.lam]), 1e-3)
 
 
-@cites(3)
-def test_solving_for_time_is_local():
-    """x1 = sin t is not t = f(x) beyond t = pi/2; the class needs no f."""
-    x, y = dynamicsymbols('x y')
-    u, = dynamicsymbols('u1:2')
-    driven = LinearMappingMethod(
-        (x.diff(t)**2 + y.diff(t)**2)/2, [x, y], hol_coneqs=[x - sin(t)],
-        us=[u], mapping=[y.diff(t)])
-    time = mp.mpf(2)
-    values = {x: mp.sin(time), y: 0, u: 3, t: time}
-    assert mp.fabs(at(atan(x/sqrt(1 - x**2)), values)[0] - time) > 0.5
-    rates = Matrix([driven.kindiffdict()[q.diff(t)] for q in (x, y)])
-    assert close(at(rates, values), mp.matrix([mp.cos(time), 3]))
-    assert close(at(driven.multipliers, values), [-mp.sin(time)])
-
-
 @cites(9)
 @each_model
 def test_partial_derivatives_in_the_connection_are_derivations(

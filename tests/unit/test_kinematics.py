@@ -11,8 +11,7 @@ from sympy import (
     Function, I, Matrix, Piecewise, Symbol, cos, eye, nan, sign, sin, symbols,
     zeros)
 from sympy.physics.mechanics import (
-    KanesMethod, Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols,
-    inertia)
+    Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from kkt import at
 from sympy_constrained import GibbsAppellMethod, UdwadiaKalabaMethod
@@ -466,29 +465,6 @@ def test_velocities_of_other_points_raise_no_alarm(N, O):
         N, Q[:3], U[:3], PLAIN[:3], u_auxiliary=[u4], forcelist=[], bodies=[
             Particle('P', P, a), RigidBody('W', C, wheel, a, (inertia(
                 wheel, 1, 1, 1), C))]).mass_matrix
-
-
-@pytest.mark.parametrize('by_two', [False, True])
-def test_frames_that_turn_without_an_orientation(by_two):
-    N, A, B, point = *map(ReferenceFrame, 'NAB'), Point('O')
-    point.set_vel(N, 0)
-    if by_two:                          # all in the axes of the last one
-        A.set_ang_vel(N, u1*B.z)
-        B.set_ang_vel(A, u2*B.x)
-        axes = B
-    else:                               # a disc in the axes of its fork
-        A.orient_axis(N, N.z, q1)
-        A.set_ang_vel(N, u1*A.z)
-        B.set_ang_vel(N, u1*A.z + u2*A.x)
-        axes = A
-    body = RigidBody('body', point, B, 1, (
-        inertia(axes, a, 2*a, 3*a), point))
-    given = N, [q1, q2], [u1, u2], PLAIN[:2]
-    ours = UdwadiaKalabaMethod(*given, bodies=[body])
-    theirs = KanesMethod(*given)
-    theirs.kanes_equations([body])
-    assert (ours.mass_matrix - theirs.mass_matrix).expand() == zeros(2)
-    assert (ours.forcing - theirs.forcing).expand() == zeros(2, 1)
 
 
 def test_chains_may_be_longer_than_the_stack():
