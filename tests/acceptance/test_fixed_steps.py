@@ -80,25 +80,6 @@ def test_rattle_keeps_energy_and_momentum():
     assert np.ptp(x*vy - y*vx) < 1e-11
 
 
-def test_integrals_of_the_heavy_top():
-    motion = long_run(systems.top(), 'rattle')
-    first, last = tenths(motion.energy_error)
-    assert last < 1.01*first < 2e-3 and motion.largest_residual < 1e-12
-    for momentum in systems.top_integrals(motion, 'quaternion'):
-        assert np.ptp(momentum) < 1e-10
-
-
-def test_momenta_of_heisenberg_geodesics():
-    """The group of Heisenberg and the rotations."""
-    motion = long_run(systems.heisenberg(), 'vakonomic', step=0.05)
-    x, y, _, vx, vy, _, mu = motion.x.T
-    for momentum in (mu, vx + mu*y, vy - mu*x,
-                     x*vy - y*vx - mu*(x**2 + y**2)/2):
-        assert np.ptp(momentum) < 1e-10
-    assert np.abs(motion.energy_error).max() < 1e-10
-    assert motion.largest_residual < 1e-12
-
-
 @pytest.mark.parametrize('integrator', ['rattle', 'discrete-gradient'])
 def test_redundant_linkage_in_a_long_run(integrator):
     """Through 1000 flat poses, where multipliers are large, and on to angles

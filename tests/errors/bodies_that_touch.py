@@ -26,6 +26,7 @@ SPHERE = SphereSurface(B, C, R)
 VERTEX = VertexPoint(B, C)
 FLYING = RigidBody('flying', Point('far'), ALIEN)
 TURNED = N.orientnew('turned', 'axis', [x, N.z])
+MOVED = C.locatenew('moved', x*B.x)
 WHEEL = RigidBody('wheel', G2 := O.locatenew('G2', x*N.x), TURNED, M,
                   (inertia(TURNED, 0, 0, M), G2))
 G3 = O.locatenew('G3', u*N.x)
@@ -100,6 +101,10 @@ CONTACTS = (
          lambda: contact(one=SPHERE, two=PLANE), ConstraintError,
          '`parent_geometry` moves', 'relative to table',
          'Its frame must have a constant orientation in the'),
+    Case('a contact with a surface that moves in its body',
+         lambda: contact(two=SphereSurface(B, MOVED, R)), ConstraintError,
+         '`child_geometry` moves', 'relative to ball',
+         'Its frame must have a constant orientation in the'),
     Case('a surface in the place of the child under a vertex',
          lambda: contact(one=VertexPoint(N, O)), ConstraintError,
          'The parent has an edge or a vertex and the', 'child a surface',
@@ -165,6 +170,11 @@ MASS = (
          ConstrainedDynamicsError,
          "`anchors` has Particle('bob', masscenter=P,",
          'mass=m), which is not a RigidBody of the model',
+         'Give {body: point} for its rigid bodies'),
+    Case('anchors of a body that is not in the model',
+         lambda: driven(anchors={WHEEL: O}),
+         ConstrainedDynamicsError, "`anchors` has RigidBody('wheel',",
+         'masscenter=G2, frame=turned, mass=M(t),',
          'Give {body: point} for its rigid bodies'),
     Case('anchors in a list', lambda: momentum_loads([BOB], N, [O]), TypeError,
          '`anchors`', 'is [O]', 'Give a dictionary'),

@@ -3,8 +3,8 @@ from sympy import I, Matrix, Symbol
 from sympy.physics.mechanics import KanesMethod, Point
 
 from errors.parts import (
-    BOB, KD, L, N, P, ROD, WEIGHT, Case, flat, g, kane, l, m, rod, t, u, v, x,
-    y)
+    BOB, KD, L, N, P, ROD, WEIGHT, Case, flat, g, k, kane, l, m, rod, t, u, v,
+    x, y)
 from sympy_constrained import (
     LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod)
 from sympy_constrained.errors import (
@@ -97,6 +97,10 @@ CASES = (
          lambda: rod(nonideal_forces=[1, 2, 3]), ValueError,
          '`nonideal_forces` has 3', 'entries for 2 speeds',
          'Give one generalized force per speed, or a list'),
+    Case('a non-ideal load without a frame',
+         lambda: rod(nonideal_forces=[(P, k*N.x)]), MissingIngredientError,
+         'The model has a load of `nonideal_forces`',
+         'Velocities are taken in it', 'pass `frame=`'),
     Case('loads beside a Lagrangian, without a frame',
          lambda: flat(forcelist=WEIGHT), MissingIngredientError,
          '`forcelist` was given without `frame`',

@@ -258,6 +258,12 @@ METHODS = (
     Case('a mapping with a row too few', lambda: mapped(mapping=[x.diff()]),
          ConstraintError, '`mapping` has', '1 rows',
          'Give 2 for the free quasi-velocities, or 3 with'),
+    Case('a linear mapping of a constraint that is not linear',
+         lambda: space(LinearMappingMethod, nonhol_coneqs=[
+             x.diff()**2 - z.diff()]).mass_matrix,
+         ConstraintError, 'velocity-level row 0 is not linear in the',
+         'velocities, and a linear mapping needs that',
+         'Use UdwadiaKalabaMethod for it'),
     Case('a mapping that is not linear',
          lambda: mapped(mapping=[x.diff()**2, y.diff()]).mass_matrix,
          ConstraintError, 'Row 0 of `mapping` is not linear in the',
