@@ -99,7 +99,7 @@ class GraphBuilder(Nodes):
         d, e = self.depends[a], self.depends[k]
         if value not in self._known and (
                 first[0] == MUL or second[0] == MUL):
-            ref = self._circle(a, b) if b > 0 else None
+            ref = self._circle(a, b) if b > 0 and self._squared else None
             if ref is None and not (d ^ e) & self.dynamic:
                 ref = self._collected(a, b)
             if ref is not None:
@@ -139,10 +139,9 @@ class GraphBuilder(Nodes):
         """``x`` for ``x*sin(y)**2 + x*cos(y)**2``, else None."""
         # One of the two may be the last term of a sum.
         for p, q in ((a, b), (b, a)):
-            squares = not self.depends[q] & ~self.depends[p] and (
-                self._squares(q))
-            if not squares:
+            if q not in self._squared or self.depends[q] & ~self.depends[p]:
                 continue
+            squares = self._squares(q)
             kind, rest, last = self.nodes[p]
             if kind == MUL:
                 return self._square_sum(p, squares)
@@ -155,6 +154,8 @@ class GraphBuilder(Nodes):
 
     def _square_sum(self, k, squares):
         """Sum of the product ``k`` and one with these squares, else None."""
+        if k not in self._squared:
+            return None
         for s, rest in self._squares(k).items():
             kind, y, _ = self.nodes[s]
             partner = self._memo.get((COS if kind == SIN else SIN, y, None))
@@ -164,20 +165,10 @@ class GraphBuilder(Nodes):
 
     def _squares(self, k):
         """Squared sine or cosine in a product -> the other factors."""
-        squares = self._square_memo.get(k)
-        if squares is None:
-            kind, x, y = self.nodes[k]
-            squares = {}
-            if kind == MUL and (self.depends[x] & self.depends[y]
-                                or self._squares(x) or self._squares(y)):
-                factors = self._factors(k)
-                if len({*factors}) < len(factors):
-                    squares = {
-                        x: factors[:i] + factors[i + 2:]
-                        for i, x in enumerate(factors[1:])
-                        if x == factors[i] and self.nodes[x][0] in (SIN, COS)}
-            self._square_memo[k] = squares
-        return squares
+        factors = self._factors(k)
+        return {x: factors[:i] + factors[i + 2:]
+                for i, x in enumerate(factors[1:])
+                if x == factors[i] and self.nodes[x][0] in (SIN, COS)}
 
     def _factors(self, k):
         """Sorted factors of a product, reduced; a long one is one factor."""
@@ -246,8 +237,13 @@ class GraphBuilder(Nodes):
         if ref is not None:
             return ref
         shadow = self.shadows[a]*self.shadows[b]
-        return self._new((MUL, a, b), value, shadow, abs(shadow),
-                         d | e)
+        ref = self._new((MUL, a, b), value, shadow, abs(shadow), d | e)
+        one, other = self._sines.get(a, 0), self._sines.get(b, 0)
+        if one or other:
+            self._sines.setdefault(ref, one | other)
+            if one & other or a in self._squared or b in self._squared:
+                self._squared.add(ref)
+        return ref
 
     def _square_of_root(self, root, k):
         """``root*k`` if ``k`` has the same square root as factor, or None."""
@@ -350,6 +346,8 @@ class GraphBuilder(Nodes):
                       math.sin(shadow), 1.0, depends)
         c = self._new((COS, a, None), (1 - tau*tau)*scale % PRIME,
                       math.cos(shadow), 1.0, depends)
+        for k in (s, c):
+            self._sines.setdefault(k, 1 << k % 64)
         return s, c
 
     def call(self, template, operands):
@@ -392,6 +390,8 @@ class GraphBuilder(Nodes):
 
     def cross(self, x, y):
         """References of ``x`` cross ``y``."""
+        if x == y:
+            return 0, 0, 0
         add, mul = self.add, self.mul
         return tuple([add(mul(x[i], y[j]), -mul(x[j], y[i]))
                       for i, j in ((1, 2), (2, 0), (0, 1))])

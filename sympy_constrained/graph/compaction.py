@@ -5,6 +5,7 @@ common factors are taken out of sums, and pairs that several sums or products
 have in common become nodes, the most frequent first.
 """
 from collections import Counter
+from functools import partial
 from heapq import heapify, heappop, heappush
 from itertools import chain
 
@@ -119,46 +120,42 @@ class Parts:
 
     def written(self, refs):
         """Nodes of two operands, and the map of references."""
+        nodes, sums, products = self.nodes, self.sums, self.products
         known, moved = {}, {}           # nodes in order, with their numbers
 
         def node(key):
             return known.setdefault(key, len(known))
 
         for k in (0, 1):
-            moved[k], moved[-k] = node(self.nodes[k]), -k
-        makers, waiting = {ADD: sum_of, MUL: product_of}, self._left(refs)
+            moved[k], moved[-k] = node(nodes[k]), -k
+        # outputs and nodes that are no part of others, the last first
+        waiting = [abs(ref) for ref in reversed(refs)] + [
+            k for k in reversed(self.order) if k in sums or k in products
+            or nodes[k][0] != ADD and nodes[k][0] != MUL]
         while waiting:
             k = waiting[-1]
-            if k not in moved:
-                kind, parts = self._parts(k)
-                try:
-                    refs = [moved[ref] for ref in parts]
-                except KeyError:
-                    waiting += [abs(ref) for ref in parts if ref not in moved]
-                    continue
-                ref = makers[kind](refs, node) if kind in makers else (
-                    function_of(self.nodes[k], refs, node))
-                moved[k], moved[-k] = ref, -ref
+            if k in moved:
+                waiting.pop()
+                continue
+            write, parts = ((product_of, products[k]) if k in products else
+                            (sum_of, sums[k]) if k in sums else
+                            self._as_before(k))
+            try:
+                ref = write([moved[x] for x in parts], node)
+            except KeyError:
+                waiting += [abs(x) for x in parts if x not in moved]
+                continue
+            moved[k], moved[-k] = ref, -ref
             waiting.pop()
         return list(known), moved
 
-    def _left(self, refs):
-        """Outputs and nodes that are no part of others, the last first."""
-        return [abs(ref) for ref in reversed(refs)] + [
-            k for k in reversed(self.order) if k in self.sums
-            or k in self.products or self.nodes[k][0] not in (ADD, MUL)]
-
-    def _parts(self, k):
-        """Kind of a node, and the references it is made of."""
-        if k in self.products:
-            return MUL, self.products[k]
-        if k in self.sums:
-            return ADD, self.sums[k]
-        kind, x, y = self.nodes[k]
-        if kind in (ADD, MUL):
-            return kind, (x, y)
-        return kind, y if kind == CALL else () if kind in (
-            CONST, INPUT) else (x,)
+    def _as_before(self, k):
+        """How to write a node with the operands that it had, and these."""
+        kind, x, y = old = self.nodes[k]
+        if kind == ADD or kind == MUL:
+            return sum_of if kind == ADD else product_of, (x, y)
+        return partial(function_of, old), y if kind == CALL else (
+            ) if kind in (CONST, INPUT) else (x,)
 
 
 class CommonPairs:

@@ -19,7 +19,7 @@ from .functions import own_functions
 from .matrix import GraphMatrix
 from .nodes import ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN
 from .reading import SLOTS, read
-from .writing import assignments, nested, used_nodes
+from .writing import assignments, nested, operation_count, used_nodes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,33 +91,32 @@ class Graph:
             for name, matrix in matrices.items()})
 
     @classmethod
-    def freeze(cls, builder, outputs):
+    def freeze(cls, builder, outputs, compact=()):
         """Copy what ``outputs`` reach into an immutable graph.
 
         They map a name to ``(rows, columns)``: a list of rows of references,
-        and the number of columns (needed where there are no rows).
+        and the number of columns (needed where there are no rows). Outputs
+        named in ``compact`` are written with fewer operations, see
+        :meth:`compacted`.
         """
-        order, _ = used_nodes(builder.nodes, flat(outputs))
-        order = [0, 1] + [k for k in order if k > 1]
-        used = [builder.nodes[k] for k in order]
-        place = positions(order)
-        moved = signed(place)
+        some = {name: outputs[name] for name in compact} or outputs
+        order, uses = used_nodes(builder.nodes, flat(some))
+        if compact:
+            nodes, moved = compacted(
+                builder.nodes, order, uses, flat(outputs))
+            moved = moved.get
+        else:
+            nodes, moved = copied(builder.nodes, order)
         inputs, templates = (
-            positions(sorted({x for kind, x, _ in used if kind == wanted}))
+            positions(sorted({x for kind, x, _ in nodes if kind == wanted}))
             for wanted in (INPUT, CALL))
-        operands = {
-            CONST: lambda x, y: (x, y), INPUT: lambda x, y: (inputs[x], y),
-            CALL: lambda x, y: (templates[x], tuple(map(moved, y))),
-            **dict.fromkeys((INV, ROOT, SIN, COS),
-                            lambda x, y: (moved(x), y))}
-        nodes = (
-            (kind, place[x], place[y] if y > 0 else -place[-y])
-            if kind == ADD or kind == MUL           # most nodes, so first
-            else (kind, *operands[kind](x, y)) for kind, x, y in used)
+        place = {INPUT: inputs, CALL: templates}
         return cls(
             builder.time, tuple(builder.inputs[p] for p in inputs),
             tuple(bool(builder.dynamic >> p & 1) for p in inputs),
-            tuple(nodes), tuple(builder.templates[p] for p in templates),
+            tuple([(node[0], place[node[0]][node[1]], node[2])
+                   if node[0] in place else node for node in nodes]),
+            tuple(builder.templates[p] for p in templates),
             mapped(outputs, moved), builder.at_states)
 
     def compacted(self, names=None):
@@ -207,9 +206,7 @@ class Graph:
 
     def operation_count(self, names=None):
         """Number of additions, multiplications and functions; no signs."""
-        order, _ = used_nodes(self.nodes, self._flat(names))
-        kinds = [self.nodes[k][0] for k in order]
-        return len(kinds) - kinds.count(CONST) - kinds.count(INPUT)
+        return operation_count(self.nodes, self._flat(names))
 
     def symbols(self, names=None):
         """The inputs that occur in these outputs."""
@@ -346,6 +343,24 @@ class Graph:
 def signed(memo):
     """The function of a reference that has the values ``memo`` of nodes."""
     return lambda ref: memo[ref] if ref >= 0 else -memo[-ref]
+
+
+def copied(nodes, order):
+    """The nodes of ``order``, 0 and 1, and the function of a reference that
+    returns the new one.
+    """
+    order = [0, 1] + [k for k in order if k > 1]
+    place = positions(order)
+    moved = signed(place)
+    operands = {
+        CONST: lambda x, y: (x, y), INPUT: lambda x, y: (x, y),
+        CALL: lambda x, y: (x, tuple(map(moved, y))),
+        **dict.fromkeys((INV, ROOT, SIN, COS), lambda x, y: (moved(x), y))}
+    return [
+        (kind, place[x], place[y] if y > 0 else -place[-y])
+        if kind == ADD or kind == MUL           # most nodes, so first
+        else (kind, *operands[kind](x, y))
+        for kind, x, y in map(nodes.__getitem__, order)], moved
 
 
 def positions(items):

@@ -42,7 +42,9 @@ class Nodes:
         self.partials = {}              # memo of calculus.partial
         self.unwanted = 0               # bits of inputs, see avoid
         self._divides = False           # whether there is an inverse
-        self._square_memo = {}
+        # A product -> bits of its sines and cosines, one for each of them,
+        # and products in which one may be squared.
+        self._sines, self._squared = {}, set()
         self._factor_memo = {}
         self.at_states = None
         self.pivots = {}                # memo of linalg.lu_solve

@@ -25,7 +25,6 @@ from sympy.tensor.indexed import Indexed
 from ..errors import ConstrainedDynamicsError
 
 MOST_SLOTS = 511
-PLAIN = {Add, Mul, Pow, sin, cos}       # never leaves
 # Numbered by hand, so that a pickled graph means the same in any process.
 SLOTS = tuple(Dummy(f'slot{i}', dummy_index=7000000 + i, real=True)
               for i in range(MOST_SLOTS + 1))
@@ -42,6 +41,8 @@ def read(builder, expr):
     A :exc:`.ConstrainedDynamicsError` is raised for what is not a real scalar:
     ``I``, ``nan``, infinities, matrices, unevaluated logic.
     """
+    if expr is S.Zero:                  # most entries of matrices
+        return 0
     if not isinstance(expr, Expr):
         try:
             expr = sympify(expr, strict=True)   # text is never evaluated
@@ -53,24 +54,28 @@ def read(builder, expr):
 
 def read_with(builder, expr, memo):
     """Reference of an expression, in which ``memo`` knows some parts."""
-    stack = [expr]
+    stack = [] if expr in memo else [expr]
     while stack:
         e = stack[-1]
-        if e in memo:
-            stack.pop()
-            continue
-        # the hash of an undefined function is slow
-        is_plain = not isinstance(e, AppliedUndef) and type(e) in PLAIN
-        ref = None if is_plain else leaf(builder, e)
-        if ref is None:
-            template, parts = slots_of(e)
-            refs = list(map(memo.get, parts))
-            if None in refs:
-                stack += [p for p, ref in zip(parts[::-1], refs[::-1])
-                          if ref is None]
+        kind, template = type(e), None
+        # compared one by one: the hash of an undefined function is slow
+        if kind is Mul or kind is Add or kind is sin or kind is cos:
+            parts = e.args
+        else:
+            ref = None if kind is Pow else leaf(builder, e)
+            if ref is not None:
+                memo[e] = ref
+                stack.pop()
                 continue
-            ref = combine(builder, e, template, refs)
-        memo[e] = ref
+            template, parts = slots_of(e)
+        refs = list(map(memo.get, parts))
+        if None in refs:
+            stack += [p for p, ref in zip(parts[::-1], refs[::-1])
+                      if ref is None]
+            continue
+        memo[e] = (builder.product(refs) if kind is Mul else
+                   builder.sum(refs) if kind is Add else
+                   combine(builder, e, template, refs))
         stack.pop()
     return memo[expr]
 
@@ -147,7 +152,7 @@ def in_pieces(e):
 
 def slots_of(e):
     """Return an expression's template (or None) and its operands."""
-    if isinstance(e, (Add, Mul, sin, cos, tan, cot, sec, csc)):
+    if isinstance(e, (tan, cot, sec, csc)):
         return None, e.args
     if isinstance(e, exp):
         return exp(SLOTS[0]), (e.exp,)
@@ -266,10 +271,6 @@ def combine(builder, e, template, refs):
     if template is not None:            # SymPy may reduce it to an operand
         return refs[SLOTS.index(template)] if template in SLOTS else (
             builder.call(template, refs))
-    if isinstance(e, Add):
-        return builder.sum(refs)
-    if isinstance(e, Mul):
-        return builder.product(refs)
     if isinstance(e, Pow):
         return rational_power(builder, e, refs[0])
     s, c = builder.sincos(refs[0])

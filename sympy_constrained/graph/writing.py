@@ -31,6 +31,13 @@ def used_nodes(nodes, refs):
     return [k for k, count in enumerate(uses) if count], uses
 
 
+def operation_count(nodes, refs):
+    """Number of operations; signs are free."""
+    order, _ = used_nodes(nodes, refs)
+    kinds = [nodes[k][0] for k in order]
+    return len(kinds) - kinds.count(CONST) - kinds.count(INPUT)
+
+
 def number(node):
     """SymPy number of a constant node."""
     _, value, text = node

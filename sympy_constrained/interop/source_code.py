@@ -24,6 +24,11 @@ from .source_templates import HEADER, JULIA, OCTAVE, RUST, C
 OUTPUTS = 'rates', 'W', 'r'
 # Type in Rust, suffix of functions in C, relative size of a zero pivot.
 PRECISIONS = {'double': ('f64', '', '1e-11'), 'float': ('f32', 'f', '1e-5')}
+# Words of Octave and Julia, whose printers know none.
+KEYWORDS = {'begin', 'catch', 'elseif', 'end', 'function', 'global', 'let',
+            'local', 'otherwise', 'until', 'while', 'for', 'if', 'else', 'do',
+            'return', 'break', 'continue', 'case', 'switch', 'try', 'const',
+            'true', 'false', 'struct', 'using', 'module', 'export', 'import'}
 
 
 def to_source(model, language='c', name='model', *, precision='double',
@@ -106,13 +111,18 @@ def to_source(model, language='c', name='model', *, precision='double',
 
     """
     if (language not in LANGUAGES or precision not in PRECISIONS
-            or not name.isidentifier()):
+            or not isinstance(name, str) or not name.isidentifier()):
         raise ValueError(
             f"`language` is one of {', '.join(map(repr, LANGUAGES))}, "
             "`precision` 'double' or 'float', and `name` that of a function; "
             f"they are {language!r}, {precision!r} and {name!r}.")
     return LANGUAGES[language](model, name, precision, constants,
                                inputs).files()
+
+
+def called(texts):
+    """Names of the functions that are called in some texts."""
+    return {*re.findall(r'(\w+)\(', ' '.join(texts))}
 
 
 class Source:
@@ -142,17 +152,29 @@ class Source:
             precision == 'float' and self.printer_class is C99CodePrinter
         ) else {}
         self.printer = self.printer_class({'human': False, **settings})
-        self.taken = {'W', 'r', 'z', 'f', 'i', 'real', name,
-                      *'txpw', 'rates', 'lam', *self.printer.reserved_words}
-        self.symbols = {equations.t: Symbol('t', real=True)}
-        self.arguments = {
-            letter: [self.named(item) for item in items]
-            for letter, items in (
-                ('x', equations.states), ('p', equations.constants),
-                ('w', [x for x in equations.specifieds if x not in given]))}
         self.size = len(equations.unknowns)
         self.motion = self.size - len(equations.multipliers)
-        self.read(with_given(equations.graph, OUTPUTS, given))
+        graph = with_given(equations.graph, OUTPUTS, given)
+        items = {'x': equations.states, 'p': equations.constants, 'w': [
+            x for x in equations.specifieds if x not in given]}
+        reserved = {*KEYWORDS, *self.printer.reserved_words, *called(
+            self.templates.values())}
+        if name in reserved:
+            raise ValueError(
+                f"`name` is {name!r}, which has another meaning in the code. "
+                "Choose another name.")
+        clashes = reserved | {
+            'W', 'r', 'z', 'f', 'i', 'real', 'zeros', name, *'txpw', 'rates',
+            'lam'}
+        while clashes:                  # with functions that the model needs
+            reserved |= clashes
+            self.taken = {*reserved}
+            self.symbols = {equations.t: Symbol('t', real=True)}
+            self.arguments = {letter: [self.named(x) for x in some]
+                              for letter, some in items.items()}
+            clashes = self.taken - reserved
+            self.read(graph)
+            clashes &= called(self.lines + self.rates)
         self.lines = [*self.declarations(), *self.lines]
 
     def named(self, item):

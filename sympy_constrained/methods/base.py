@@ -117,10 +117,10 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     def __init__(self, *args, sample=None, loops=(), **kwargs):
         self._sample = sample
-        self._options |= {name: kwargs.pop(name) for name in self._accepts
-                          if name in kwargs}
+        self._options |= {name: own(kwargs.pop(name))
+                          for name in self._accepts if name in kwargs}
         if self._takes_partition and shape_of(args, kwargs) == 'lagrange':
-            self._named = kwargs.pop('q_dependent', None)
+            self._named = own(kwargs.pop('q_dependent', None))
         self._shape, self._arguments = bind_arguments(
             type(self).__name__, args, kwargs, options_of(type(self)))
         self._read_without_speeds()

@@ -8,6 +8,7 @@ from sympy.physics.mechanics import RigidBody
 from sympy.physics.vector import Point
 
 from .. import _compat
+from ..analysis.zero_tests import counterexample
 from ..errors import (
     ConstraintError, KinematicsError, UnsupportedFeatureError, check_kind)
 from ..graph import gradient, read
@@ -19,6 +20,7 @@ from ..model.kinetics import (
 from ..model.loads import motion_of, parse_loads
 from ..model.velocity_checks import agree
 from .null_space import least_multipliers
+from .references import frozen
 
 ZERO = 0, 0, 0
 
@@ -39,14 +41,25 @@ class Connection(NamedTuple):
 class Balance:
     """Newton's and Euler's laws on one graph, measured in a frame ``axes``."""
 
-    def __init__(self, system, axes):
-        self.system, self.axes = system, axes
+    def __init__(self, method, axes):
+        system = method.system
+        self.method, self.system, self.axes = method, system, axes or (
+            system.frame)
         self.kinematics = kinematics_of(system)
         self.g = self.kinematics.builder
         _, self.out = system.graph.load(self.g, ('M', 'Q', 'C', 'A'))
         self.rates = self.kinematics.declare_accelerations()
         self.loads = parse_loads(system.loads)
         self.inertia = {body: self._inertia(body) for body in system.bodies}
+
+    def agree(self, *pairs):
+        """Whether references are equal where the constraints hold."""
+        # a quaternion turns vectors only where its norm is one
+        gaps = [self.g.sub(x, y) for x, y in pairs if not agree(
+            self.g, x, y)]
+        return not gaps or self.system.counts[2] and not counterexample(
+            self.system, frozen(self.g, gaps=gaps), 'gaps',
+            self.method._sample, self.method._ranks.points)
 
     def scaled(self, factor, vector):
         """A reference times a SymPy vector, measured."""
@@ -103,9 +116,8 @@ class Balance:
             ref, loads = geometric_row(self.kinematics, row, label)
             slopes = gradient(self.g, ref, self.kinematics.u)
             k, sign = next(((k, sign) for k, other in enumerate(
-                self.out['A']) for sign in (1, -1) if all(
-                    agree(self.g, x, sign*y)
-                    for x, y in zip(slopes, other))), (None, 0))
+                self.out['A']) for sign in (1, -1) if self.agree(*(
+                    (x, sign*y) for x, y in zip(slopes, other)))), (None, 0))
             if not sign:
                 raise ConstraintError(
                     f"{label} is {row!r}, and no constraint row restricts "
@@ -130,13 +142,13 @@ class Balance:
                 add(1, body.frame, momentum)
         for location, vector in self.loads:
             add(-1, location, self.scaled(1, vector))
-        for x, force, (other,) in zip(work, self.forces(), self.out['C']):
-            if not agree(g, x, g.sub(force, other)):
-                raise UnsupportedFeatureError(
-                    "The equations contain forces that are not loads at "
-                    "points or frames, such as a potential energy or "
-                    "generalized forces, and on which body they act is not "
-                    "known. Give them as loads for joint reactions.")
+        if not self.agree(*((x, g.sub(force, other)) for x, force, (other,)
+                            in zip(work, self.forces(), self.out['C']))):
+            raise UnsupportedFeatureError(
+                "The equations contain forces that are not loads at points or "
+                "frames, such as a potential energy or generalized forces, "
+                "and on which body they act is not known. Give them as loads "
+                "for joint reactions.")
 
 
 class Tree:
@@ -248,7 +260,7 @@ class Tree:
             w = g.added(
                 kinematics.velocity(body.masscenter, axes),
                 g.cross(w, kinematics.offset(body.masscenter, location, axes)))
-        return all(agree(g, x, y) for x, y in zip(motion, w))
+        return self.balance.agree(*zip(motion, w))
 
     def reactions(self, reactions):
         """Name -> force and moment on the child.

@@ -126,7 +126,7 @@ class JointReactions(dict):
 def joint_reactions(method, joints, rows, frame, constants):
     """The :class:`JointReactions` of a method."""
     system = method.system
-    balance = Balance(system, frame or system.frame)
+    balance = Balance(method, frame)
     located = balance.located_rows([*rows, *given_rows(method)])
     lam = balance.multipliers(method.independent_rows)
     acting = {k: [(location, balance.scaled(lam[k], direction))
@@ -145,7 +145,7 @@ def joint_reactions(method, joints, rows, frame, constants):
         wrenches[name] = g.added(wrenches.get(name, (*ZERO, *ZERO)), (
             *force, *ZERO) if is_force else (*ZERO, *force))
     if joints:
-        check_located(system, balance.out['A'], located)
+        check_located(system, balance, lam, located)
         balance.check_loads()
         wrenches |= tree.reactions(chain(*acting.values()))
         places |= {x.name: (x.child_point, tree.name_of(x.child_point))
@@ -158,10 +158,13 @@ def joint_reactions(method, joints, rows, frame, constants):
                           [x.diff(system.t) for x in system.u])
 
 
-def check_located(system, A, located):
+def check_located(system, balance, lam, located):
     """Raise if the balances need forces of rows without a place."""
-    lost = [system.constraint_names[k] for k, row in enumerate(A)
-            if any(row) and k not in located]
+    # The norm of a quaternion has none, because no velocity depends on it.
+    lost = [system.constraint_names[k]
+            for k, row in enumerate(balance.out['A'])
+            if any(row) and k not in located
+            and not balance.agree((lam[k], 0))]
     if lost:
         raise ConstraintError(
             f"It is not known where {', '.join(lost)} acts, because an "

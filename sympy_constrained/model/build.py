@@ -3,7 +3,6 @@
 Input is normalised here; everything behind works on the graph of a
 :class:`.ConstrainedSystem`.
 """
-from dataclasses import replace
 from itertools import chain
 
 from sympy import Derivative, Dummy, Matrix, Symbol
@@ -12,6 +11,7 @@ from sympy.core.function import AppliedUndef
 from .. import _compat
 from ..errors import ConstrainedDynamicsError, ConstraintError, located
 from ..graph import GraphBuilder, read
+from ..graph.writing import operation_count
 from .call_signatures import (
     as_expressions, as_list, check_bodies, check_frame)
 from .composite_bodies import moves_far, turns_in_plane
@@ -68,20 +68,24 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
             as_list(arguments['forcelist'], 'forcelist'), True)}
 
     def formed(composite):
-        system = form(shape, arguments, composite, nonideal_forces,
-                      stabilization, generalized_forces, in_velocities,
-                      exchange)
-        count = system.graph.operation_count(('M', 'Q', 'A', 'b'))
-        return count, not composite, system
+        parts = form(shape, arguments, composite, nonideal_forces,
+                     stabilization, generalized_forces, in_velocities,
+                     exchange)
+        builder, blocks, _ = parts
+        count = operation_count(builder.nodes, [
+            ref for name in ('M', 'Q', 'A', 'b') for row in blocks[name]
+            for ref in row])
+        return count, not composite, parts
 
     several = shape == 'kane' and len(bodies) >= 3
     composite = several and moves_far(frame, bodies, SHORT)
     best = formed(composite)
     if several and is_doubtful(best[0], composite, frame, len(bodies)):
         best = min(best, formed(not composite))
-    count, _, system = best
-    return system if count > MOST_COMPACTED else replace(
-        system, graph=system.graph.compacted(SOLVED))
+    count, _, (builder, blocks, fields) = best
+    return ConstrainedSystem(
+        graph=freeze(builder, blocks, fields['q'], fields['u'],
+                     () if count > MOST_COMPACTED else SOLVED), **fields)
 
 
 def is_doubtful(count, composite, frame, size):
@@ -94,7 +98,10 @@ def is_doubtful(count, composite, frame, size):
 
 def form(shape, arguments, composite, nonideal_forces, stabilization,
          generalized_forces, in_velocities, exchange):
-    """The system with kinetics by composite bodies, or by single ones."""
+    """Builder, blocks and other fields of the :class:`.ConstrainedSystem`.
+
+    Kinetics are formed by composite bodies, or by single ones.
+    """
     builder = GraphBuilder(_compat.time_symbol())
     model = in_kanes_shape(
         builder, arguments, composite, in_velocities, exchange
@@ -130,12 +137,11 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
     check_velocities(kinematics, bodies)
     if power_is_costly(builder, blocks):
         blocks['power'] = []
-    return ConstrainedSystem(
-        graph=freeze(builder, blocks, fields['q'], fields['u']),
-        stabilization=stabilization, symbols=tuple(
-            x for x in builder.inputs
-            if isinstance(x, Symbol) and x != builder.time),
-        masses=tuple(exchange.rates) if exchange else (), **fields, **of_rows)
+    symbols = tuple(x for x in builder.inputs
+                    if isinstance(x, Symbol) and x != builder.time)
+    return builder, blocks, dict(
+        fields, stabilization=stabilization, symbols=symbols,
+        masses=tuple(exchange.rates) if exchange else (), **of_rows)
 
 
 ROWS = {'holonomic': ('configuration_constraints', 'hol_coneqs'),

@@ -3,6 +3,7 @@
 An error names all problems of the arguments that are checked together.
 """
 import inspect
+from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import chain
 
@@ -118,8 +119,11 @@ def lagrangian_call(arguments):
 
 
 def own(value):
-    """A copy of a list, so that later changes do not affect the model."""
-    return list(value) if isinstance(value, list) else value
+    """A copy of a list, so that later changes do not affect the model.
+
+    Also of an iterator, which can be read only once.
+    """
+    return list(value) if isinstance(value, (list, Iterator)) else value
 
 
 def hint_for(key, parameters, options):

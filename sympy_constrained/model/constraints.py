@@ -34,8 +34,8 @@ def stabilization_gains(stabilization, count):
     """
     if stabilization is None:
         return [(0, 0)]*count
-    entries = (list(stabilization)
-               if isinstance(stabilization, (tuple, list, MatrixBase)) else [])
+    entries = (list(stabilization) if isinstance(
+        stabilization, (tuple, list, MatrixBase)) else [stabilization])
     if is_pair(entries):
         return [tuple(entries)]*count
     if len(entries) != count or not all(

@@ -198,8 +198,9 @@ class Geometry:
         """Sum in ``axes`` of vectors, pairs of a frame and measure numbers."""
         total = ZERO
         for frame, numbers in parts:
-            total = self.builder.added(
-                total, self.rotated(axes, frame, numbers))
+            numbers = self.rotated(axes, frame, numbers)
+            total = numbers if total is ZERO else self.builder.added(
+                total, numbers)
         return total
 
     def gathered(self, axes, parts):

@@ -5,6 +5,7 @@ from ..errors import (
     KinematicsError, UnsupportedFeatureError, located, raise_problems)
 from ..graph import derivative, gradient, read, substitute
 from ..graph.linalg import solve
+from ..graph.nodes import ADD
 
 
 def solve_kinematics(builder, equations, q, u, linear=True):
@@ -45,6 +46,9 @@ def solve_rates(builder, equations, unknown, states, u, linear):
     rows = read_equations(builder, equations, states, {*u, *rates})
     names = {x: builder.bound[x] for x in (*rates, *linear)}
     slots = [builder.bound[x] for x in rates]
+    solved = plain_rates(builder, rows.values(), slots, names.values())
+    if solved:
+        return solved
     slopes = {k: gradient(builder, row, [*names.values()])
               for k, row in rows.items()}
     problems = [text for k, row in slopes.items() for text in row_problems(
@@ -61,6 +65,20 @@ def solve_rates(builder, equations, unknown, states, u, linear):
             "so the derivatives of these coordinates cannot be obtained from "
             "the speeds. Give independent equations.")
     return dict(zip(slots, solution))
+
+
+def plain_rates(builder, rows, slots, names):
+    """The solution of rows that all are ``q' - u`` or ``q' + u``, else {}."""
+    solved = {}
+    for row in rows:
+        kind, x, y = builder.nodes[abs(row)]
+        pair = {x, abs(y)}
+        slot = pair.intersection(slots)
+        if kind != ADD or len(slot) != 1 or not pair.issubset(names):
+            return {}
+        slot, = slot
+        solved[slot] = -y if slot == x else x if y < 0 else -x
+    return solved if len(solved) == len(rows) == len(slots) else {}
 
 
 def missing_equations(unknown, slopes):

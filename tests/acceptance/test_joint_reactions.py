@@ -6,7 +6,8 @@ from newton_euler import (
 from sympy import cos, sin
 from sympy.physics.mechanics import (
     CylindricalJoint, Force, Particle, PinJoint, PlanarJoint, PrismaticJoint,
-    RigidBody, SphericalJoint, System, TorqueActuator, WeldJoint, inertia)
+    RigidBody, SphericalJoint, System, TorqueActuator, WeldJoint,
+    dynamicsymbols, inertia)
 
 from sympy_constrained import (
     HamelEmbedding, RouthMethod, UdwadiaKalabaMethod, VoronetsMethod)
@@ -167,3 +168,29 @@ def test_every_joint(cls, free):
     value = numbers['joint']
     assert abs(value[list(vanishing)]).max() < CLOSE
     assert np.count_nonzero(abs(value) > 1e-3) == 6 - len(vanishing)
+
+
+def test_a_body_in_the_rates_of_a_quaternion():
+    """Its norm acts nowhere, and turns vectors only where it holds."""
+    system = System.from_newtonian(RigidBody('wall'))
+    N, pin, body = system.frame, system.fixed_point, RigidBody('b', mass=m)
+    body.central_inertia = inertia(body.frame, m*l**2, 2*m*l**2, 2*m*l**2)
+    q = dynamicsymbols('q:4')
+    body.frame.orient_quaternion(N, q)
+    body.masscenter.set_pos(pin, l*body.x + l/3*body.y)
+    tip = body.masscenter.locatenew('tip', l*body.z)
+    system.add_bodies(body)
+    method = UdwadiaKalabaMethod(
+        N, q, [x.diff() for x in q], bodies=[body], forcelist=[
+            (body.masscenter, -m*g*N.y), (tip, k*N.x)],
+        configuration_constraints=[sum(x**2 for x in q) - 1])
+    equations = compile_equations(method, {m: 1.2, g: 9.81, l: 0.7, k: 3})
+    x = consistent_state(equations, [.5, .4, .7, .3, .1, .2, -.3, .2])
+    found = method.joint_reactions([('ball', None, body, pin)]).function(
+        equations)(0, x)['ball']
+    laws, none = Laws(system, equations, x), 0*N.x
+    force = sum(map(lambda c, e: float(c)*e, found[:3], N), none)
+    assert laws.unbalanced([
+        (body, point, laws.vector(load), laws.vector(none))
+        for point, load in ((pin, force), *method.loads)]) < CLOSE
+    assert abs(found[3:]).max() < CLOSE     # a ball carries no moment

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
-from sympy import Heaviside, Max, Piecewise, pi, sign, symbols, zeta
+from sympy import Heaviside, Max, Piecewise, pi, sign, sin, symbols, zeta
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
@@ -186,8 +186,21 @@ def test_inputs_may_be_expressions():
     assert 'const real k = p->k;' in text and 'F' not in text.split('N')[0]
 
 
+@pytest.mark.parametrize('language', ['c', 'octave', 'julia', 'rust'])
+def test_names_are_not_those_of_functions_and_words(language):
+    angle, end = dynamicsymbols('sin'), symbols('end')
+    method = UdwadiaKalabaMethod(end*angle.diff()**2/2, [angle],
+                                 generalized_forces=[sin(angle)])
+    text = ''.join(to_source(method, language).values())
+    assert '= sin(sin_)' in text or '= sin_.sin()' in text
+    assert 'Constants p: end_.' in text
+    with pytest.raises(ValueError, match="`name` is 'for', which has another"):
+        to_source(method, language, 'for')
+
+
 @pytest.mark.parametrize('options', [
-    {'language': 'ada'}, {'name': '2x'}, {'precision': 'half'}])
+    {'language': 'ada'}, {'name': '2x'}, {'name': None},
+    {'precision': 'half'}])
 def test_errors(options):
     method = UdwadiaKalabaMethod(m*x.diff()**2/2, [x])
     with pytest.raises(ValueError, match=f'they are .*{[*options.values()]}'

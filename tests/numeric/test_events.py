@@ -6,6 +6,7 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 import pytest
+from sympy import cos, pi, sin
 from sympy.physics.mechanics import dynamicsymbols
 from sympy.utilities.lambdify import implemented_function
 
@@ -13,7 +14,7 @@ from mechanisms import m, particle, t, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstraintError, SimulationError
 from sympy_constrained.numeric import (
-    Reason, Trajectory, compile_equations, simulate, singular_event)
+    Crossing, Reason, Trajectory, compile_equations, simulate, singular_event)
 from sympy_constrained.numeric.codegen.native import has_llvm
 
 f = dynamicsymbols('f')
@@ -23,6 +24,18 @@ def driven(force, end=3, **options):
     method = UdwadiaKalabaMethod(m*x.diff()**2/2, [x], nonideal_forces=[f])
     return simulate(method, end, [0, 0], constants={m: 1},
                     inputs={f: force}, **options)
+
+
+# -- events at one time ----------------------------------------------------
+
+def test_kicks_at_one_time_act_once_each():
+    """Whichever rounding finds first; other events are recorded once."""
+    kick = Crossing(cos(pi*t), {x.diff(): x.diff() + 1})
+    motion = driven(0, 1, events=[
+        kick, Crossing(sin(2*pi*t)), Crossing(t - .5, {x.diff(): 3})])
+    assert [event.index for event in motion.events] in (
+        [0, 1, 2], [0, 2, 1], [1, 0, 2])
+    np.testing.assert_allclose(motion.x[-1], [1.5, 3], rtol=1e-9)
 
 
 # -- short events ----------------------------------------------------------

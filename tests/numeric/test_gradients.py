@@ -255,6 +255,27 @@ def test_a_bouncing_bead(t_eval):
     assert abs(motion.energy_error).max() < 1e-11
 
 
+@pytest.mark.parametrize('span', [(0, 1), (1, 0)])
+def test_two_beads_hit_the_ground_at_the_same_time(span):
+    """Both turn back, as each alone; in the plane of their heights."""
+    beads = UdwadiaKalabaMethod(PLANE - m*g*x, [x, y])
+    impacts = [Crossing(q, {q.diff(): -e*q.diff()}, direction=-1)
+               for q in (x, y)]
+    options = {'constants': {m: 1, g: 9.81, e: 0.8}, **TIGHT}
+    motion = simulate(beads, span, [1, 1, 0, 0], events=impacts, adjoint=True,
+                      dense=True, **options)
+    alone = simulate(beads, span, [9, 1, 0, 0], events=impacts, adjoint=True,
+                     **options)
+    assert [event.index for event in motion.events] in ([0, 1], [1, 0])
+    end = alone.x[-1, [1, 1, 3, 3]]
+    np.testing.assert_allclose(motion.x[-1], end, rtol=1e-9)
+    assert np.isfinite(motion.at(motion.t)).all()
+    for q in (x, y):
+        np.testing.assert_allclose(
+            motion.gradient([e, g], final_cost=q).values,
+            alone.gradient([e, g], final_cost=y).values, rtol=1e-9)
+
+
 def test_an_integral_over_jumps():
     """The integrand jumps, and the end moves."""
     compiled = compile_equations(BEAD, {m: 1, g: 9.81})
@@ -303,7 +324,7 @@ def test_python_functions_may_jump_but_have_no_derivatives():
     def impact(t, x):
         return x[1]
 
-    impact.direction, impact.jump = -1, lambda t, x: x*[1, 1, 1, -0.8]
+    impact.jump = lambda t, x: x*[1, 1, 1, -0.8]
     options = {'constants': {m: 1, g: 9.81}, 'events': [impact]}
     motion = simulate(BEAD, 2, START, adjoint=True, **options)
     exact = simulate(BEAD, 2, START, constants={m: 1, g: 9.81, e: 0.8},
@@ -324,6 +345,10 @@ def test_jumps_that_make_no_sense():
     ball = Crossing(y, {vy: -e*vy}, direction=-1)
     with pytest.raises(SimulationError, match='impacts accumulate'):
         simulate(BEAD, 9, START, constants=constants, events=ball)
+    for height in 0, -1e-16:            # it lies on the ground
+        with pytest.raises(SimulationError, match='t = 0, .* already touch'):
+            simulate(BEAD, 1, [0, height, 2, 0], constants=constants,
+                     events=ball)
     pendulum = UdwadiaKalabaMethod(PLANE, [x, y], hol_coneqs=[CIRCLE])
     with pytest.raises(SimulationError, match='leads off the constraints'):
         simulate(pendulum, 2, [0.6, -0.8, 0, 0], events=Crossing(x, {y: 2*y}),

@@ -17,7 +17,7 @@ import sweep_functions as work
 from mechanisms import g, l, m, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
-    Reason, SweepResult, simulate, sweep)
+    Crossing, Reason, SweepResult, simulate, sweep)
 from sympy_constrained.numeric.sweeps.jobs import Job, pack, unpacked
 
 LENGTHS = np.linspace(1, 3, 6)
@@ -202,6 +202,18 @@ def test_the_trajectory_up_to_a_failure_is_kept(run, action):
     # An interruption also ends the sweep.
     assert {other.reason for other in found[1:]} == {'CANCELLED'}
     assert len(found.failed) == 6
+
+
+def test_events_of_all_runs():
+    """They may be an iterator, and their constants are varied, too."""
+    e, q = symbols('e'), dynamicsymbols('q')
+    ball = UdwadiaKalabaMethod(m*q.diff()**2/2 - m*g*q, [q])
+    impact = Crossing(q, {q.diff(): -e*q.diff()}, direction=-1)
+    found = sweep(ball, {e: [0.5, 1]}, [1, 0], events=iter([impact]),
+                  constants={m: 1, g: 9.81, e: 1}, t_span=0.8)
+    alone = [simulate(ball, 0.8, [1, 0], events=iter([impact]), constants={
+        m: 1, g: 9.81, e: value}).x[-1, 0] for value in (0.5, 1)]
+    assert min(alone) > 0 and found.values(q).tolist() == alone
 
 
 def test_a_simulation_that_ends_early():

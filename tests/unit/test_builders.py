@@ -313,6 +313,17 @@ def test_lists_of_the_user_are_copied():
         assert again.mass_matrix == kane().mass_matrix
 
 
+def test_iterators_of_the_user_are_read_once():
+    given = {name: iter(value) for name, value in SHAPE.items()
+             if name != 'frame'}
+    method = UdwadiaKalabaMethod(N, **given)
+    for again in method, UdwadiaKalabaMethod.from_method(method):
+        same(acceleration(again), acceleration(kane()))
+    forced = lagrange(generalized_forces=iter([g, k]))
+    assert UdwadiaKalabaMethod.from_method(
+        forced).forcing == forced.forcing == Matrix([g, k - g*m])
+
+
 # Potential energy
 
 def heavy_bob():

@@ -92,7 +92,7 @@ def output_times(t_eval, span):
     try:
         times = number(t_eval) if np.ndim(t_eval) == 0 else array(
             t_eval, 't_eval')
-        if not np.isfinite(times).all():
+        if np.ndim(times) > 1 or not np.isfinite(times).all():
             raise ValueError
     except (TypeError, ValueError):
         raise ValueError(

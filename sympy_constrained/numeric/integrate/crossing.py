@@ -1,9 +1,10 @@
 """Events where expressions vanish, and jumps by expressions."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import NamedTuple
 
 from sympy import Basic, Matrix, sympify
@@ -69,6 +70,10 @@ class Crossing:
     def __post_init__(self):
         check_kind('expression', self.expression, (int, float, Basic),
                    "Give an expression in states, time and constants.")
+        check_kind('jump', self.jump, (Mapping, type(None)),
+                   "Give {state: expression} for the states that change.")
+        check_kind('direction', self.direction, Real,
+                   "Give a positive or a negative number, or 0 for both.")
 
 
 class Further(NamedTuple):
@@ -86,7 +91,7 @@ class Further(NamedTuple):
 
 def compiled_with(events, model, constants, inputs):
     """The compiled equations, which have the constants of the events, too."""
-    every = events if isinstance(events, (list, tuple)) else [events]
+    every = events if isinstance(events, Iterable) else [events]
     symbols = {symbol for event in every if isinstance(event, Crossing)
                for expr in (event.expression, *(event.jump or {}).values())
                for symbol in sympify(expr, strict=True).free_symbols}

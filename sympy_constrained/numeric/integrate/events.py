@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import takewhile
 
 import numpy as np
 from scipy.optimize import brentq
@@ -17,6 +18,9 @@ from .crossing import Crossing, CrossingFunction
 
 # A larger value at the start is no rounding error of a zero.
 PASSED = 1e-9
+TINY = math.ulp(0.)
+# A smaller value or time is zero, where it decides whether an event is due.
+ROUNDED = 1e-12
 # Parts of a step in which signs are compared.
 PARTS = 8
 # Iterations for a zero; functions that are flat there need hundreds.
@@ -44,6 +48,7 @@ class Events:
         self.functions = functions
         self.found: list[Event] = []
         self.last, self.is_terminal = None, False
+        self._passing = {}              # other zeros, maybe at the same time
         self._counts = [0]*len(self.functions)
         self._values = [self._value(i, t, x)
                         for i in range(len(self.functions))]
@@ -81,23 +86,29 @@ class Events:
         times = np.linspace(t_old, t, PARTS + 1)[1:]
         states = [*np.array(path(times[:-1]))[:len(x)].T, x]
         result, last = [], t_old
+        self._passing = {}
         for s, state in zip(times.tolist(), states):
             old = self._values
             self._values = [self._value(i, s, state)
                             for i in range(len(old))]
             for i, function in enumerate(self.functions):
-                if old[i] == 0 and getattr(function, 'jump', None) and (
-                        function.direction*self._values[i] > 0):
+                direction = np.sign(getattr(function, 'direction', 0))
+                if getattr(function, 'jump', None) and direction and (
+                        i not in self._passing) and (
+                        0 <= direction*old[i] <= ROUNDED
+                        < direction*self._values[i]):
                     raise ConstrainedDynamicsError(
                         f"`events[{i}]` has a jump, which does not turn the "
                         f"motion back at t = {last:.6g}, or not for an eighth "
-                        "of a step. Such impacts accumulate: end the run "
-                        "before by a terminal event, or pass a smaller "
-                        "`max_step`.")
-            result += [
-                (i, last, s) for i, function in enumerate(self.functions)
+                        "of a step. Such impacts accumulate, or bodies "
+                        "already touch: end the run before by a terminal "
+                        "event, start apart, or pass a smaller `max_step`. If "
+                        "the motion shall go on, leave out `direction`.")
+            for i, function in enumerate(self.functions):
                 if changed(old[i], self._values[i],
-                           getattr(function, 'direction', 0))]
+                           getattr(function, 'direction', 0)):
+                    result.append((i, last, s))
+                    self._passing.setdefault(i, old[i])
             last = s
         return result
 
@@ -122,10 +133,16 @@ class Events:
 
     def follow_jump(self, t, x):
         """Continue with the states after a jump."""
-        for i, function in enumerate(self.functions):
+        now = {event.index for event in takewhile(
+            lambda event: abs(event.t - t) <= ROUNDED*max(1, abs(t)),
+            reversed(self.found))}
+        for i in range(len(self.functions)):
             value = self._value(i, t, x)
-            if function is self.last and abs(value) <= PASSED:
-                value = 0.              # it vanishes still, but for rounding
+            if abs(value) <= PASSED:    # it vanishes still, but for rounding
+                if i in now:
+                    value = 0.
+                elif i in self._passing:    # to be found by the next step
+                    value = math.copysign(TINY, self._passing[i])
             self._values[i] = value
 
     def _zero(self, i, state, t_old, t_new):
@@ -134,9 +151,10 @@ class Events:
 
         # The state at the end may have been projected and differ from the
         # interpolant by the drift of one step, enough to lose a sign change.
+        # The zero of an event that has the time of a jump is at the start.
         start, end = value(t_old), value(t_new)
         if start*end > 0:
-            return t_new
+            return t_new if abs(end) <= abs(start) else float(t_old)
         if end:
             return brentq(value, t_old, t_new, xtol=4e-16*max(
                 abs(t_old), abs(t_new)), rtol=1e-14, maxiter=FLAT)

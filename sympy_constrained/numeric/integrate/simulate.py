@@ -7,6 +7,7 @@ from warnings import warn
 import numpy as np
 
 from ...errors import ConstrainedDynamicsError, SimulationError
+from ...model.call_signatures import own
 from ..geometric.run import FixedRun, check_arguments
 from ..manifold.consistent_state import (
     TOLERANCE, check_consistent, consistent_state, negative_mass)
@@ -198,7 +199,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
             stabilization != 'projection'), 'events': events != (),
         'max_step': max_step != np.inf, 'dense': dense, 'adjoint': adjoint})
     check_reactions(reactions)
-    is_recursive = hasattr(model, 'correction')
+    is_recursive, events = hasattr(model, 'correction'), own(events)
     compiled = compiled_with(() if is_recursive else events, model, constants,
                              inputs)
     compiled.parameters()
@@ -302,9 +303,12 @@ def _with_gains(compiled, span, x, stabilization, solver, options):
     variant = compiled.variant(stabilized)
     values = dict(zip(compiled.constants, compiled.parameters()))
 
+    forward = np.sign(span[1] - span[0])    # residuals decay along the run
+
     def with_gains(gains):              # beta only with holonomic rows
+        alpha, beta = gains
         return variant.with_values({**values, **{
-            name: gain for name, gain in zip(GAINS, gains)
+            name: gain for name, gain in zip(GAINS, (forward*alpha, beta))
             if name in variant.constants}})
 
     if stabilization == 'baumgarte':

@@ -246,7 +246,7 @@ class Run(Integration):
         if crossed:
             end = self.events.locate(
                 crossed, lambda s: state(s)[:self.size])
-        if self.pieces is not None:
+        if self.pieces is not None and end != t_old:
             last, y = (t, y) if end is None else (end, state(end))
             self.pieces.append(Piece(t_old, last, path, (
                 y - path(last))[:self.size]))

@@ -7,6 +7,7 @@ the set for its rank.
 from __future__ import annotations
 
 from contextlib import suppress
+from math import sqrt
 
 import numpy as np
 
@@ -127,8 +128,9 @@ def check_gradients(compiled, t, base, p, matrices, magnitudes):
     lost = vanishing(matrices)
     if len(lost):                       # redundant rows, at this time only?
         with suppress(ArithmeticError, ValueError):     # a table may end
-            later = project(compiled, t + NEARBY, base, p)
-            W = compiled.first_block(('W',), t + NEARBY, later.x, p)['W']
+            soon = t + NEARBY*sqrt(0.5)     # no part of a usual period
+            later = project(compiled, soon, base, p)
+            W = compiled.first_block(('W',), soon, later.x, p)['W']
             others = np.delete(W, [*range(motion), *lost], axis=0)
             apart = np.linalg.norm(W - W@np.linalg.pinv(others)@others, axis=1)
             if later.is_within(ON_SET):

@@ -181,8 +181,8 @@ class Backward:
         """
         code, weights, _ = self.code(part)
         tableau, h = self.tableau, part.ends - part.begins
-        owners = np.searchsorted(np.sign(h[0])*part.begins, np.sign(
-            h[0])*times) - 1
+        owners = np.maximum(np.searchsorted(np.sign(
+            h[0])*part.begins, np.sign(h[0])*times) - 1, 0)
         parts = np.minimum((times - part.begins[owners])/h[owners], 1.)
         row, extension = tableau.a[tableau.stages], tableau.extension
         count, steps, n = len(row), len(h), len(part.y)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import ConstraintError
+from ...model.call_signatures import own
 from ..compiled import CompiledEquations, compile_equations
 from ..integrate.crossing import compiled_with
 from ..integrate.events import event_functions
@@ -177,7 +178,7 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
         no :class:`.Crossing`.
 
     """
-    events = options.pop('events', ())
+    events = own(options.pop('events', ()))
     compiled = compiled_with(events, model, constants, inputs)
     by = chosen(compiled, by)
     x = compiled.names.vector(start, 'start')

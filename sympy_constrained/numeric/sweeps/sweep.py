@@ -10,7 +10,8 @@ from warnings import warn
 
 import numpy as np
 
-from ..compiled import compile_equations
+from ...model.call_signatures import own
+from ..integrate.crossing import compiled_with
 from ..integrate.simulate import simulate
 from ..names import Names, by_label, read_only
 from ..progress import Progress
@@ -108,7 +109,9 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
         raise TypeError(
             "`constants` is a list of mappings; it must be one mapping for "
             "all runs. Pass the constants of each run as `parameters`.")
-    compiled = compile_equations(compiled, constants, inputs)
+    options = {name: own(value) for name, value in options.items()}
+    compiled = compiled_with(options.get('events', ()), compiled, constants,
+                             inputs)
     if run is simulate:
         options.setdefault('progress', False)
         _check_simulation(options, t_span=t_span, states=states)
