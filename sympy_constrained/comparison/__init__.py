@@ -1,9 +1,4 @@
-"""One model, every formulation that applies, side by side.
-
-:func:`compare` derives a model with the methods of this package and with
-SymPy's, and returns a :class:`Comparison`: a table, a picture, and a
-simulation. :func:`check_method` checks the laws of mechanics for a class.
-"""
+"""Compare all formulations of a model; check the laws for a method."""
 from .comparing import compare
 from .method_check import MethodCheck, ModelCheck, check_method
 from .result import Comparison, Formulation, Verdict

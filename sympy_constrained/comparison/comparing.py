@@ -29,53 +29,35 @@ REPEATS, LONG = 7, 0.5          # rounds of a time measurement, its seconds
 
 def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
             fixed=None, limit=60., forms=False, upstream=True, seed=0,
-            progress=None):
+            progress=None) -> Comparison:
     """Derive a model with every formulation, compare and simulate.
 
-    Explanation
-    ===========
-
     The reference is the block system of :class:`.UdwadiaKalabaMethod`, solved
-    numerically by a rank-revealing solver. It is compared with a solution of
-    the same blocks at 50 digits, the other methods of this package, and
-    SymPy's own. All are evaluated at states along the simulated motion, or at
-    random admissible states if nothing is simulated; accelerations and
-    generalized constraint forces are compared as rates of, and forces on, the
-    speeds of the reference.
+    by a rank-revealing solver. A solution of it at 50 digits, the other
+    methods of this package and SymPy's own are compared with it, at states
+    along the simulated motion or at random admissible states: accelerations
+    as rates of, and generalized constraint forces as forces on, the speeds of
+    the reference.
 
-    Failures of one formulation do not affect the others. Two formulations
-    follow other principles and are judged by their own tests: Hamel's
-    equations are right for some partitions only
-    (:attr:`.HamelEmbedding.validity`), and vakonomic motion differs unless
-    the constraints are integrable (:attr:`.VaccoMethod.always_coincides`).
-    Vakonomic multipliers are states; they get the size of the reactions, so
-    that the difference shows.
+    Two formulations follow other principles and are judged by their own
+    tests: Hamel's equations (:attr:`.HamelEmbedding.validity`) and vakonomic
+    motion (:attr:`.VaccoMethod.always_coincides`), whose multipliers are
+    states and get the size of the reactions.
 
-    After an interrupt from the keyboard the finished part is returned.
+    After a keyboard interrupt the finished part is returned.
 
     Examples
     ========
 
-    >>> from sympy import symbols
-    >>> from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
     >>> from sympy_constrained.comparison import compare
-    >>> m, g, l = symbols('m g l')
-    >>> x, y = dynamicsymbols('x y')
-    >>> pendulum = LagrangesMethod(
-    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-    ...     hol_coneqs=[x**2 + y**2 - l**2])
-    >>> found = compare(pendulum, constants={m: 1, g: 9.81, l: 2})
-    >>> found.agrees
+    >>> compare('cartesian_pendulum', t_end=1).agrees
     True
-    >>> print(found['RouthMethod'].verdict.value)
-    agrees
 
     Parameters
     ==========
 
     model : Model, str, System or a method object
-        A ready model or its name, SymPy's ``System``, ``KanesMethod`` or
-        ``LagrangesMethod``, or a method of this package.
+        A ready model or its name, a SymPy object, or a method of this package.
     t_end : float, optional
         Length of the simulation; that of a ready model by default. If it is
         0 or unknown, nothing is simulated.
@@ -94,11 +76,6 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
         Of random states.
     progress : bool, optional
         See :func:`.simulate`.
-
-    Returns
-    =======
-
-    Comparison
 
     Raises
     ======
@@ -261,11 +238,7 @@ def attempt(reference, recipe, limit):
 
 
 def failed(error, result):
-    """The result of a formulation that raises an error.
-
-    Our classes refuse a model while they derive it, or for want of an
-    ingredient; what was derived may have no value at a state.
-    """
+    """The result of a formulation that raises an error."""
     text = ' '.join(str(error).split())
     text = text.partition('. ')[0].rstrip('.')[:200]
     is_derived = result.seconds is not None

@@ -22,20 +22,8 @@ COLORS = {Verdict.REFERENCE: '0.2', Verdict.AGREES: '#0072B2',
 def plot_comparison(comparison):
     """Agreement, derivation time, evaluation time and verdict of each.
 
-    Differences are on a logarithmic axis, with a line at the tolerance of
-    agreement; zero is drawn at the left end. The notes of the table are
-    below.
-
-    Parameters
-    ==========
-
-    comparison : Comparison
-
-    Returns
-    =======
-
-    matplotlib.figure.Figure
-
+    Differences are on a logarithmic axis, with zero at the left end and a
+    line at the tolerance of agreement. The notes of the table are below.
     """
     found = comparison.formulations
     texts = notes_of(found)

@@ -25,18 +25,9 @@ DURATION = 0.1                  # of the simulation of a model
 class ModelCheck:
     """Result for one model.
 
-    Attributes
-    ==========
-
-    model : str
-    errors : dict
-        Law -> largest relative error over states and backends.
-    reason : str
-        Why the model was refused, or the error; else empty.
-    refused : bool
-        Whether the class raised a :class:`.ConstrainedDynamicsError` or lacks
-        an option of the model.
-
+    ``errors`` maps laws to the largest relative error over states and
+    backends. ``reason`` is the error, or why the model was ``refused``, by a
+    :class:`.ConstrainedDynamicsError` or for want of an option.
     """
 
     model: str
@@ -60,13 +51,8 @@ class ModelCheck:
 
 @dataclass(frozen=True)
 class MethodCheck:
-    """Result of :func:`check_method`; ``print`` it for a table.
-
-    Attributes
-    ==========
-
-    models : tuple of ModelCheck
-
+    """Result of :func:`check_method`, a :class:`ModelCheck` for each model;
+    ``print`` it for a table.
     """
 
     models: tuple
@@ -88,15 +74,11 @@ class MethodCheck:
     __repr__ = __str__
 
 
-def check_method(cls, models=None, *, seed=0):
+def check_method(cls, models=None, *, seed=0) -> MethodCheck:
     r"""Check the laws of mechanics for a method class on models.
 
-    Explanation
-    ===========
-
-    Each model is formed, by ``System.form_eoms`` if it is a ``System``, and
-    compiled with NumPy and LLVM, if it is installed. At random states on the
-    constraints,
+    Each model is formed and compiled with NumPy and LLVM. At random states on
+    the constraints,
 
     ===============  ====================================================
     law              relative error of
@@ -109,10 +91,10 @@ def check_method(cls, models=None, *, seed=0):
                      UdwadiaKalabaMethod
     ===============  ====================================================
 
-    These laws of d'Alembert's principle determine the motion. Vakonomic
-    motion breaks them, and so do Hamel's equations where they are not valid.
-    Methods whose speeds are not those of the model count as refused. A
-    simulation that ends at a singular configuration does not count.
+    These laws determine the motion; vakonomic motion and invalid Hamel's
+    equations break them. Methods whose speeds are not those of the model
+    count as refused. A simulation that ends at a singular configuration does
+    not count.
 
     Examples
     ========
@@ -132,11 +114,6 @@ def check_method(cls, models=None, *, seed=0):
         All ready models by default, which takes some minutes.
     seed : int
         Of the random states.
-
-    Returns
-    =======
-
-    MethodCheck
 
     """
     check_kind('cls', cls, type, "Give a class of methods.")

@@ -1,8 +1,4 @@
-"""Recipes: how each formulation is derived and evaluated.
-
-A recipe takes the :class:`.Reference` and returns a :class:`Derived`, or
-raises.
-"""
+"""Recipes: how each formulation is derived and evaluated."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -161,10 +157,8 @@ def from_closed_form(reference, solved):
 
 
 def embedding(reference):
-    """The embedding with the user's dependent coordinates.
-
-    Others are chosen if none are named, or if their rows are singular at a
-    compared state.
+    """The embedding with the user's dependent coordinates, or, if there are
+    none or their rows are singular at a state, with others.
     """
     if type(reference.model.method) is HamelEmbedding:
         return made(reference, HamelEmbedding)
@@ -183,10 +177,7 @@ def embedding(reference):
 
 
 def best_columns(matrices, preferred):
-    """Columns that are independent at all states.
-
-    The preferred ones if possible, else the best of those that pivoting
-    chooses at each state.
+    """Columns that are independent at all states, if possible the preferred.
     """
     def quality(columns):
         return min((sigma[-1]/norm for sigma, norm in (

@@ -1,15 +1,8 @@
 r"""The reference of a comparison, in the variables of every formulation.
 
-The unknowns of a formulation may be rates of the given speeds, of velocities
-of some or all coordinates, or of quasi-velocities. With
-
-.. math::
-
-   \dot q = f(q, w, t), \qquad \ddot q = J\dot w + \beta
-
-for the speeds ``w`` of a formulation, its state follows from that of the
-reference, and the rates of the reference's speeds from its accelerations.
-Both are evaluated at 50 digits.
+For the speeds :math:`w` of a formulation, its state and the rates of the
+reference's speeds follow from :math:`\dot q = f(q, w, t)` and :math:`\ddot q
+= J\dot w + \beta`, at 50 digits.
 """
 from __future__ import annotations
 
@@ -45,10 +38,9 @@ class MappedState:
 class Reference:
     """A model with numbers, and its reference method at states ``(t, x)``.
 
-    ``accelerations`` and ``forces``, shape (number of states, o), are the
-    rates of the speeds and the generalized constraint forces; ``multipliers``
-    has shape (number of states, m). ``report`` is the ConstraintReport, and
-    ``sample`` has numbers near which ranks are evaluated.
+    ``accelerations`` and ``forces`` have shape (number of states, o),
+    ``multipliers`` (number of states, m); ``sample`` has numbers near which
+    ranks are evaluated.
     """
 
     def __init__(self, model, method, report, compiled, states):
@@ -85,10 +77,7 @@ class Reference:
             self.bias.append(found['bias'][:, 0])
 
     def numbers(self, graph, names, values, at=float):
-        """Outputs of a graph at a state: name -> array of floats.
-
-        With ``at=None`` lists of rows of numbers of mpmath.
-        """
+        """Outputs of a graph by name: arrays, or with ``at=None`` mpmath's."""
         known = {**self.constants, **values}
         needed = [x for x in graph.symbols(names) if x not in known]
         with precise(DIGITS):
@@ -174,9 +163,8 @@ class Reference:
     # -- and back --------------------------------------------------------
 
     def lifted(self, equations, k, state, rates):
-        """Rates of the reference's speeds from those of a formulation.
-
-        ``k`` numbers the state, ``state`` is its :class:`MappedState`.
+        """Rates of the reference's speeds from those of a formulation at its
+        :class:`MappedState` number ``k``.
         """
         speeds, given = list(self.equations.u), dict(zip(equations.u, rates))
         shared = [x for x in equations.u if x in speeds]
@@ -200,11 +188,7 @@ class Reference:
         return found
 
     def pulled_back(self, k, system, forces):
-        """Forces on the reference's speeds from those on other speeds.
-
-        The speeds of ``system`` are the same, or the velocities of its
-        coordinates.
-        """
+        """Forces on the reference's speeds from those on other speeds."""
         if tuple(system.u) == tuple(self.equations.u):
             return forces
         if len(system.u) != len(system.q):
@@ -217,14 +201,7 @@ class Reference:
     # -- an independent solution -----------------------------------------
 
     def at_50_digits(self, k):
-        r"""Rates of the speeds and forces by mpmath, at 50 digits.
-
-        .. math::
-
-           M\dot u - A^T\lambda = Q + C, \quad A\dot u = b
-
-        with the independent rows of ``A`` and ``b``.
-        """
+        """Rates of the speeds and forces, from the independent rows."""
         graph, kept = self.equations.graph, self.report.independent_rows
         names = [name for name in ('M', 'Q', 'C', 'A', 'b')
                  if name in graph.outputs]

@@ -40,31 +40,28 @@ class Verdict(Enum):
 class Formulation:
     """Result of one formulation; ``print`` it for a sentence.
 
-    What was not reached is None: a formulation that refuses the model has no
-    accelerations, and one without multipliers no constraint forces.
+    What was not reached is None.
 
     Attributes
     ==========
 
-    name : str
-    verdict : Verdict
     reason : str
         Why it differs, refuses or has no value, or which choices it made.
     is_ours : bool
         Whether it belongs to this package and is expected to agree.
-    seconds : float or None
+    seconds : float
         Processor time of the derivation.
-    operations : int or None
+    operations : int
         In the equations, shared parts counted once.
-    states, accelerations_count, multipliers : int or None
-        Sizes: of the state, and of the two parts of the unknowns.
-    microseconds : float or None
+    states, accelerations_count, multipliers : int
+        Sizes of the state and of the two parts of the unknowns.
+    microseconds : float
         Median time of one evaluation of the rates of all states.
-    error, force_error : float or None
-        Largest difference of accelerations, relative to the largest; and of
-        generalized constraint forces, relative to the largest force.
-    accelerations : ndarray, shape (number of states, o), or None
-        Rates of the speeds of the reference, at the sampled states.
+    error, force_error : float
+        Largest difference of accelerations and of generalized constraint
+        forces, relative to the largest.
+    accelerations : ndarray, shape (number of states, o)
+        Rates of the speeds of the reference.
 
     """
 
@@ -84,10 +81,7 @@ class Formulation:
 
     @property
     def is_trouble(self):
-        """Whether it, or the package, is wrong.
-
-        Errors and singular equations of SymPy's methods do not count.
-        """
+        """Whether it is wrong; errors of SymPy's methods do not count."""
         return self.verdict in (Verdict.DIFFERS, Verdict.INTERRUPTED) or (
             self.is_ours and self.verdict in (
                 Verdict.RAISES, Verdict.NO_VALUE))
@@ -106,18 +100,13 @@ class Comparison:
     Attributes
     ==========
 
-    model : Model
-    method : ConstrainedMethod
+    method, compiled : ConstrainedMethod, CompiledEquations
         The reference.
-    report : ConstraintReport
-    compiled : CompiledEquations
-        Of the reference.
     formulations : tuple of Formulation
         The first is the reference.
     states : list of (t, x)
         Where they are compared.
     trajectory : Trajectory or None
-        None if nothing was simulated.
     moved : dict
         State -> displacement of the start onto the constraints.
 
@@ -134,10 +123,7 @@ class Comparison:
 
     @property
     def agrees(self):
-        """Whether all formulations agree that must.
-
-        Refusals, formulations stopped at the limit and errors of SymPy's
-        methods do not count.
+        """Whether all formulations agree that must, among those that finished.
         """
         return not any(f.is_trouble for f in self.formulations)
 

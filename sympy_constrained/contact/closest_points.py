@@ -96,10 +96,8 @@ def relative_determinant(b1, b2, a1, a2, dimension):
 # -- where the bodies touch ----------------------------------------------
 
 class ContactFinder:
-    """Newton's method for the contact of a pair; see ``solve_contact``.
-
-    ``parameters`` are the contact coordinates. ``free`` has the coordinate of
-    the bodies to be found; if empty, the gap is found.
+    """Newton's method for the contact coordinates of a pair, and the ``free``
+    coordinate of the bodies or, without one, the gap.
     """
 
     def __init__(self, pair, parameters, free):
@@ -245,10 +243,8 @@ def conditions(pair, gap):
 # -- row spaces ----------------------------------------------------------
 
 def row_spaces(A, rows, parameter_rows, values):
-    """Ranks of two sets of rows and of both, at numbers.
-
-    The displacements of the parameters are eliminated from ``rows``: their
-    rank, which ``parameter_rows`` have alone, is subtracted.
+    """Ranks of two sets of rows and of both, at numbers, without those of the
+    displacements of the parameters.
     """
     with precise():
         padding = zeros(A.rows, parameter_rows.cols)

@@ -8,11 +8,8 @@ from .surfaces import Wheel, _axes
 
 
 class ParametricCurve(ContactGeometryBase):
-    """An edge given by its position as a function of one parameter.
-
-    ``frame`` and ``point`` are fixed in the body, ``position`` is the vector
-    from the point, in terms of the ``parameter``, a symbol or function of
-    time.
+    """An edge given by its position as a function of one parameter; see
+    :class:`.ParametricSurface`.
     """
 
     dimension = 1

@@ -30,10 +30,8 @@ class ContactGeometryBase(ABC):
     r"""A surface, a curve or a vertex that is fixed in a body.
 
     The position :math:`x(\xi)` is measured from ``point`` in the axes of
-    ``frame``. Both move with the body: the point is fixed in it and the frame
-    has a constant orientation to the frame of the body. ``parameters`` has one
-    symbol for each ``dimension``: 2 for a surface, 1 for a curve, 0 for a
-    vertex.
+    ``frame``, which are fixed in the body. ``dimension`` is the number of
+    ``parameters``: 2 for a surface, 1 for a curve, 0 for a vertex.
     """
 
     dimension: int
@@ -135,11 +133,7 @@ class ContactGeometryBase(ABC):
             direction, lambda h, u: Matrix([h.diff(x) for x in u])))
 
     def curvature_radii(self, direction) -> Dyadic:
-        r"""The operator of radii of curvature, :math:`\nabla\nabla h(u)`.
-
-        On the plane normal to ``u`` it is the inverse of the curvature
-        operator; it stays finite at edges and vertices.
-        """
+        r"""The operator of radii of curvature, :math:`\nabla\nabla h(u)`."""
         return dyadic(self.frame, self._from_support(direction, hessian))
 
     def _from_support(self, direction, form):

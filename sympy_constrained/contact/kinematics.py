@@ -80,11 +80,9 @@ class ContactKinematics:
         return combined(self.tangents, self.slip_velocity)
 
     def contact_kinematics(self, slipping=True) -> dict:
-        """Rates of the contact coordinates by the motion of the bodies.
-
-        A dictionary from their derivatives; empty in the explicit formulation,
-        see :meth:`trace_velocities`. Unless ``slipping``, the slip velocity is
-        left out, which vanishes in rolling.
+        """Rates of the contact coordinates, by their derivatives; empty in the
+        explicit formulation. The slip velocity is left out unless
+        ``slipping``.
         """
         if not self.coordinates:
             return {}
@@ -94,10 +92,7 @@ class ContactKinematics:
                         (*child, *parent)))
 
     def contact_angle_rate(self) -> Expr:
-        """Rate of the angle about the normal between the first tangents.
-
-        It is measured from the tangent of the parent to that of the child.
-        """
+        """Rate of the angle from the parent's first tangent to the child's."""
         if not self.coordinates or self._pair.child.dimension != 2:
             raise UnsupportedFeatureError(
                 f"{self.name} has no contact angle: that is the angle "
@@ -134,10 +129,8 @@ class ContactKinematics:
                                          self.trace_speeds()))
 
     def geodesic_curvatures(self) -> tuple[Expr, Expr]:
-        """Geodesic curvatures of both traces for the common normal.
-
-        Parent's minus child's is the pivot speed divided by the trace speed.
-        They contain accelerations.
+        """Geodesic curvatures of both traces for the common normal; their
+        difference is the pivot speed divided by the trace speed.
         """
         rates = self.contact_kinematics()
         result = []

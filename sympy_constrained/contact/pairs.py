@@ -1,10 +1,4 @@
-r"""The local geometry of two bodies in contact, by elimination or by charts.
-
-A pair knows where the bodies touch, the common normal, and how the contact
-travels. Where the contact point is a closed function of the pose
-(:class:`SupportPair`, :class:`DistancePair`) there is a gap; otherwise the
-parameters of the two geometries are kept (:class:`ChartPair`).
-"""
+"""The local geometry of two bodies in contact, by elimination or by charts."""
 from abc import ABC, abstractmethod
 from functools import cached_property
 
@@ -19,11 +13,10 @@ from .surfaces import PlaneSurface
 class Pair(ABC):
     """The geometry of the child at the geometry of the parent.
 
-    ``normal`` is the unit vector out of the parent into the child,
-    ``tangents`` are right-handed with it. ``child_position`` and
-    ``parent_position`` are those of the contact point, from the points of the
-    geometries; they may differ only where the contact is not closed.
-    ``gap`` is None unless the contact point is eliminated.
+    ``normal`` is the unit vector out of the parent into the child.
+    ``child_position`` and ``parent_position`` are those of the contact point,
+    from the points of the geometries. ``gap`` is None unless the contact point
+    is eliminated.
     """
 
     gap = None
@@ -80,11 +73,8 @@ class SupportPair(Pair):
         self.parent_position = self.offset + self.child_position
 
     def trace_velocity(self, omega, slip):
-        """Velocity of the contact along the child.
-
-        ``omega`` and ``slip`` are the angular velocity and the tangential
-        velocity of the child relative to the parent. Along the parent the
-        contact moves with the trace velocity plus ``slip``.
+        """Velocity of the contact along the child; ``omega`` and ``slip`` are
+        the angular and the tangential velocity relative to the parent.
         """
         radii = self.child.curvature_radii(self.down)
         return dot(radii, cross(omega, self.normal))
@@ -175,11 +165,8 @@ class ChartPair(Pair):
             dot(x, self.normal) for x in self.tangency_vectors)]
 
     def closure_rates(self, omega, velocity, child_rates, parent_rates):
-        """Time derivatives of :meth:`closure` with given rates of the
-        parameters.
-
-        ``omega`` is relative to the parent, ``velocity`` that of the child's
-        material at its contact point in the frame of the parent.
+        """Time derivatives of :meth:`closure`; ``velocity`` is that of the
+        child's material at the contact, relative to the parent.
         """
         moved = velocity + combined(self.child_tangents, child_rates) - (
             combined(self.parent_tangents, parent_rates))

@@ -30,13 +30,10 @@ class ParametricSurface(ContactGeometryBase):
 
     ``frame`` and ``point`` are fixed in the body, ``position`` is the vector
     from the point in terms of the two ``parameters``, symbols or functions of
-    time. ``orientation`` is 1 or -1: that of the normal relative to the cross
-    product of the tangent vectors.
+    time. ``orientation`` is 1 or -1: the sign above.
 
     Examples
     ========
-
-    The paraboloid of a dish, which a body touches from above:
 
     >>> from sympy import symbols
     >>> from sympy.physics.mechanics import Point, ReferenceFrame
@@ -45,10 +42,6 @@ class ParametricSurface(ContactGeometryBase):
     >>> N, O = ReferenceFrame('N'), Point('O')
     >>> dish = ParametricSurface(
     ...     N, O, u*N.x + v*N.y + (u**2 + v**2)/(2*a)*N.z, [u, v])
-    >>> dish.first_fundamental_form()
-    Matrix([
-    [1 + u**2/a**2,     u*v/a**2],
-    [     u*v/a**2, 1 + v**2/a**2]])
     >>> dish.gaussian_curvature().subs({u: 0, v: 0})
     a**(-2)
     """

@@ -25,9 +25,6 @@ MODES = ('sliding', 'rolling', 'no_pivoting')
 class PointContact(ContactKinematics, ContactReactions):
     r"""The contact of two bodies at one point.
 
-    Explanation
-    ===========
-
     The ``child`` (1) with the surface :math:`x(\xi)` and the ``parent`` (2)
     with :math:`y(\zeta)` touch where [1]_
 
@@ -36,16 +33,10 @@ class PointContact(ContactKinematics, ContactReactions):
        x - y = 0 \quad\text{(C1)}, \qquad
        x_{\xi_i} \cdot n = 0 \quad\text{(C2)}, \qquad n = n_2 = -n_1,
 
-    with unit normals :math:`n_1, n_2` out of the material. The relative
-    velocity of the material there is
-
-    .. math::
-
-       v_r = (v_{O_1} + \omega_1\times p_1) - (v_{O_2} + \omega_2\times p_2)
-
-    Its normal part is the rate of the gap. The mode ``'sliding'`` keeps the
-    contact, in ``'rolling'`` the tangential part of :math:`v_r` vanishes, in
-    ``'no_pivoting'`` also :math:`(\omega_1 - \omega_2) \cdot n`.
+    with unit normals :math:`n_1, n_2` out of the material. The mode
+    ``'sliding'`` keeps the contact, in ``'rolling'`` the relative tangential
+    velocity of the material vanishes, in ``'no_pivoting'`` also
+    :math:`(\omega_1 - \omega_2) \cdot n`.
 
     Three formulations give the same motion. ``'explicit'`` eliminates the
     contact point: one holonomic row, the gap. ``'augmented'`` keeps its
@@ -56,29 +47,25 @@ class PointContact(ContactKinematics, ContactReactions):
     Examples
     ========
 
-    A ball rolls on a horizontal table, pushed at its centre:
+    A ball rolls on a horizontal table:
 
     >>> from sympy import symbols
     >>> from sympy.physics.mechanics import (
-    ...     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+    ...     Point, ReferenceFrame, RigidBody, dynamicsymbols)
     >>> from sympy_constrained import (
-    ...     PlaneSurface, PointContact, SphereSurface, UdwadiaKalabaMethod)
+    ...     PlaneSurface, PointContact, SphereSurface)
     >>> x, y, z, wx, wy, wz = dynamicsymbols('x y z omega_x:z')
     >>> vx, vy, vz = dynamicsymbols('v_x:z')
-    >>> R, m, g, F = symbols('R m g F')
-    >>> N, B = ReferenceFrame('N'), ReferenceFrame('B')
+    >>> R, N, B = symbols('R'), ReferenceFrame('N'), ReferenceFrame('B')
     >>> O, C = Point('O'), Point('C')
     >>> O.set_vel(N, 0)
     >>> C.set_pos(O, x*N.x + y*N.y + z*N.z)
     >>> C.set_vel(N, vx*N.x + vy*N.y + vz*N.z)
-    >>> a = dynamicsymbols('a1:4')
-    >>> B.orient_body_fixed(N, a, 'zyz')
+    >>> B.orient_body_fixed(N, dynamicsymbols('a1:4'), 'zyz')
     >>> B.set_ang_vel(N, wx*N.x + wy*N.y + wz*N.z)
-    >>> ball = RigidBody('ball', C, B, m, (inertia(B, *3*[2*m*R**2/5]), C))
-    >>> table = RigidBody('table', O, N)
     >>> contact = PointContact(
-    ...     'contact', table, ball, PlaneSurface(N, O, N.z),
-    ...     SphereSurface(B, C, R))
+    ...     'contact', RigidBody('table', O, N), RigidBody('ball', C, B),
+    ...     PlaneSurface(N, O, N.z), SphereSurface(B, C, R))
     >>> contact.holonomic_constraints
     [-R + z(t)]
     >>> contact.nonholonomic_constraints
@@ -188,11 +175,8 @@ class PointContact(ContactKinematics, ContactReactions):
         return self._pair.gap
 
     def relative_curvature(self) -> Matrix:
-        """``K1 + K2`` in the tangents, shape (2, 2).
-
-        Regular where the contact point is determined, positive definite where
-        the bodies do not penetrate. For an edge on a surface it is the number
-        ``t.(K1 + K2).t`` along the edge; a vertex has none.
+        """``K1 + K2`` in the tangents, shape (2, 2), positive definite where
+        the bodies do not penetrate; along an edge a number.
         """
         return self._pair.relative_curvature()
 
@@ -200,10 +184,8 @@ class PointContact(ContactKinematics, ContactReactions):
 
     @cached_property
     def holonomic_constraints(self) -> list[Expr]:
-        """The gap, or C1 and C2, or nothing in the kinematic formulation.
-
-        A gap that vanishes identically, because the body is located from its
-        contact point, is left out.
+        """The gap, unless it vanishes identically, or C1 and C2, or nothing in
+        the kinematic formulation.
         """
         if self.formulation == 'kinematic':
             return []
@@ -220,11 +202,7 @@ class PointContact(ContactKinematics, ContactReactions):
 
     @cached_property
     def velocity_constraints(self) -> list[Expr]:
-        """All independent rows at velocity level, as for ``KanesMethod``.
-
-        Rates of the holonomic rows in the user's speeds, then the
-        nonholonomic rows.
-        """
+        """All independent rows at velocity level, as for ``KanesMethod``."""
         if self.formulation == 'augmented':
             contact = self._closure_rates(self.speeds)
         elif self.formulation == 'kinematic':
@@ -253,9 +231,8 @@ class PointContact(ContactKinematics, ContactReactions):
     def virtual_displacement_matrix(self, q) -> Matrix:
         r"""``A`` of the virtual displacements ``A dq = 0``, (26).
 
-        The derivative :math:`\partial(x - y)/\partial q` with both contact
-        points frozen in their bodies, in the axes of the parent's geometry,
-        shape (3, n).
+        :math:`\partial(x - y)/\partial q`, shape (3, n), with both contact
+        points frozen in their bodies, in the axes of the parent's geometry.
         """
         frozen, place = self._pair.offset, {}
         for side, sign in ('child', 1), ('parent', -1):
@@ -305,10 +282,8 @@ class PointContact(ContactKinematics, ContactReactions):
         one for each contact coordinate. The unknowns are these and either one
         coordinate of the bodies that is in the guess, with :math:`g = 0`, or
         the distance ``'gap'``. The guess chooses among several solutions.
-        Those on the wrong side, with penetration, or not nearest are rejected:
-        ``1 + g K2`` and ``K1 + K2 (1 + g K2)^-1`` must be positive. A
-        :exc:`.ConstraintError` is raised if none is left, or if the contact is
-        a line or a face.
+        A :exc:`.ConstraintError` is raised if all are on the wrong side, with
+        penetration or not nearest, or if the contact is a line or a face.
         """
         missing = [str(x) for x in self.coordinates if x not in guess]
         if missing:
@@ -330,10 +305,8 @@ class PointContact(ContactKinematics, ContactReactions):
     # -- System ----------------------------------------------------------
 
     def add_to_system(self, system):
-        """Add coordinates, speeds and constraints to a SymPy ``System``.
-
-        The contact coordinates and speeds are added as dependent. The user
-        chooses as many other dependent ones as rows remain.
+        """Add constraints, and coordinates and speeds as dependent ones, to a
+        SymPy ``System``; choose other dependent ones as rows remain.
         """
         if self.coordinates:
             system.add_coordinates(*self.coordinates, independent=[

@@ -27,10 +27,8 @@ class ContactReactions:
     """Reactions and events, for a class with the rows of a contact."""
 
     def reaction_loads(self, normal, first=0, second=0) -> list[Force]:
-        """Forces of the contact on child and parent.
-
-        The arguments are the components of the force on the child along the
-        normal and the two tangents.
+        """Forces of the contact on child and parent, from the components on
+        the child along the normal and the two tangents.
         """
         force = normal*self.normal + first*self.tangents[0] + (
             second*self.tangents[1])
@@ -80,10 +78,8 @@ class ContactReactions:
         return force
 
     def lift_off_event(self, method, compiled, terminal=True):
-        """Event for ``simulate``: the normal force vanishes.
-
-        ``compiled`` are the compiled equations of the ``method``, one of this
-        package.
+        """Event for ``simulate``: the normal force vanishes; ``compiled`` is
+        the ``method``, compiled.
         """
         return ContactEvent(
             self._normal_force(method, compiled), -1, terminal,
@@ -114,9 +110,8 @@ class ContactReactions:
 
         ``compiled`` has the motion without the contact. If the contact is not
         eliminated, ``guess`` has the contact coordinates of the nearest points
-        at the start, which are followed from there. ``constants`` are numbers
-        for constants of the surfaces that the motion without contact does not
-        have.
+        at the start. ``constants`` are numbers for further constants of the
+        surfaces.
         """
         passed = f"The bodies of {self.name} penetrate, so the gap is negative"
         own = {x: sympify(v, strict=True) for x, v in (constants or {}).items()

@@ -41,11 +41,9 @@ def _radial(frame, axis, name):
 
 
 class Wheel(ContactGeometryBase):
-    """A circle about an axle, with a tube of a radius that may be zero.
-
-    Its lowest point follows from the axle alone. In axes that turn with the
-    wheel the spin angle would cancel in exact numbers only.
-    """
+    """A circle about an axle, with a tube of a radius that may be zero."""
+    # Support by the axle: in axes that turn with the wheel the spin angle
+    # would cancel in exact numbers only.
 
     def _support(self, u):
         return (self.radius*_split(u, self._axis)[0]
@@ -78,9 +76,8 @@ class SphereSurface(ParametricSurface):
     """A sphere about ``point``, from outside or from inside.
 
     With ``interior`` the material is around the sphere: a bowl or a socket. At
-    the ``pole``, a vector (``frame.x`` by default), the polar angle, the
-    second parameter, is zero. There and opposite the parameters are singular:
-    choose it away from contacts.
+    the ``pole``, a vector (``frame.x`` by default), and opposite the
+    parameters are singular: choose it away from contacts.
     """
 
     def __init__(self, frame, point, radius, interior=False, pole=None,
@@ -174,8 +171,7 @@ class TorusSurface(Wheel, ParametricSurface):
 class EllipsoidSurface(ParametricSurface):
     """An ellipsoid about ``point``, from outside; ``frame`` has its axes.
 
-    The parameters are those of a :class:`SphereSurface` with this ``pole``,
-    stretched.
+    For the ``pole`` see :class:`SphereSurface`.
     """
 
     def __init__(self, frame, point, semi_axes, pole=None, parameters=None):

@@ -3,7 +3,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import inf
-from types import MappingProxyType
 
 from mpmath import fp
 from sympy import ImmutableDenseMatrix, Symbol, lambdify
@@ -168,10 +167,9 @@ class Graph:
                           in self.outputs.items())
         return f'<Graph of {self.operation_count()} operations: {sizes}>'
 
-    @property
+    @cached_property
     def outputs(self):
-        return MappingProxyType({name: self.shape(name)
-                                 for name in self._refs})
+        return {name: self.shape(name) for name in self._refs}
 
     def shape(self, name):
         """Rows and columns of an output."""

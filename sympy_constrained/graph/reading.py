@@ -104,7 +104,8 @@ def number(builder, e):
     if isinstance(e, NumberSymbol):
         return builder.call(e, ())
     if isinstance(e, Rational):
-        return builder.constant(Fraction(int(e.p), int(e.q)))
+        return builder.constant(
+            int(e.p) if e.q == 1 else Fraction(int(e.p), int(e.q)))
     if not e.is_finite:
         raise unreadable(e)
     sign, man, exponent, _ = e._mpf_

@@ -1,10 +1,4 @@
-"""The equations for other programs: casadi, JAX, heyoka, PyDy and opty.
-
-Each file serves one program and imports it only when its function is called.
-casadi, JAX and heyoka receive the operations of the graph, PyDy and opty
-ordinary SymPy; ``source_code`` writes C, Octave, Julia and Rust. ``exported``
-chooses the independent constraint rows.
-"""
+"""The equations for other programs and languages."""
 from .casadi import to_casadi
 from .heyoka import to_heyoka
 from .jax import to_jax

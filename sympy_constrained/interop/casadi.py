@@ -11,9 +11,6 @@ def to_casadi(model, name='rhs', t=0., x=None, *, constants=None,
               inputs=None, solver='auto'):
     r"""Return the equations as a ``casadi.Function``.
 
-    Explanation
-    ===========
-
     The function takes column vectors in the order of ``states`` and
     ``constants``, by position or by name:
 
@@ -32,19 +29,13 @@ def to_casadi(model, name='rhs', t=0., x=None, *, constants=None,
 
     ``'residual'`` is the semi-explicit form of index one for casadi's
     integrators ``idas`` and ``collocation``: with
-    :math:`z = [\dot x_2; \lambda]`
+    :math:`z = [\dot x_2; \lambda]`, ``ode`` is :math:`[f(x, t); \dot x_2]`
+    and ``alg`` :math:`W z - r = 0`. ``constraints`` are the residuals at
+    position and velocity level.
 
-    .. math::
-
-       \dot x = \mathrm{ode} = [f(x, t); \dot x_2], \qquad
-       0 = \mathrm{alg} = W z - r
-
-    and ``constraints`` are the residuals at position and velocity level,
-    which vanish on an admissible motion.
-
-    The functions make no checks. At a singular configuration their values
-    are not finite; :func:`.compile_equations` explains why. The derivative of
-    a ``Piecewise`` does not exist where the branch not taken has none.
+    The functions make no checks: at a singular configuration their values
+    are not finite. The derivative of a ``Piecewise`` does not exist where the
+    branch not taken has none.
 
     Examples
     ========
@@ -61,23 +52,15 @@ def to_casadi(model, name='rhs', t=0., x=None, *, constants=None,
     model : a method, EquationsOfMotion or CompiledEquations
     name : str
     t, x : float, sequence, optional
-        A state near the motion; the constants then need values. The
-        independent constraint rows and the scale of ``W`` are determined
-        there; multipliers of the other rows are zero. A method reports its
-        ``independent_rows``, so it can do without; other models with
-        multipliers need the state.
+        A state near the motion, where the independent constraint rows and
+        the scale of ``W`` are determined; the constants then need values.
+        Multipliers of other rows are zero. Needed for models with multipliers
+        that are no methods.
     constants, inputs : mapping, optional
-        As for :func:`.compile_equations`; ``CompiledEquations`` bring their
-        own. Constants are always arguments of the function.
+        As for :func:`.compile_equations`. Constants remain arguments.
     solver : {'auto', 'ldl', 'qr'}
-        By the mass matrix and its Schur complement, or sparse, for any regular
-        ``W``. ``'auto'`` is ``'ldl'`` for a positive definite mass matrix,
-        else ``'qr'``.
-
-    Returns
-    =======
-
-    casadi.Function
+        By the Schur complement of a positive definite mass matrix, or sparse,
+        for any regular ``W``. ``'auto'`` is ``'ldl'`` where possible.
 
     Raises
     ======

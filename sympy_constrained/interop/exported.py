@@ -105,10 +105,8 @@ class Exported:
         return tuple(self.equations.multipliers[k] for k in self.rows)
 
     def outputs(self, name):
-        """A function ``(table, inputs)`` to output name -> list of values.
-
-        The values of an output are flat; their shapes are returned, too.
-        ``table`` and ``inputs`` are those of :func:`walk`.
+        """A function of the arguments of :func:`walk` to output name -> flat
+        values, and their shapes.
         """
         names = ('rates', 'W', 'r') if name in SOLVED else (name,)
         if name == 'residual':
@@ -118,10 +116,13 @@ class Exported:
                 f"`name` is {name!r}. Choose 'rhs', 'multipliers', "
                 "'residual', or one of the outputs "
                 f"{', '.join(self.equations.graph.outputs)}.")
-        graph = with_given(self.equations.graph, names, self.given)
-        code = program(graph, names, slots(arguments_of(
-            self.equations.t, self.equations.states, self.equations.constants,
-            self.free)))
+        return self.computed(self.equations.graph, names)
+
+    def computed(self, graph, names, more=()):
+        """The same for a graph, with the slots of ``more`` symbols."""
+        e, graph = self.equations, with_given(graph, names, self.given)
+        code = program(graph, names, {**slots(arguments_of(
+            e.t, e.states, e.constants, self.free)), **dict(more)})
         shapes = {key: graph.outputs[key] for key in names}
 
         def outputs(table, inputs):

@@ -16,15 +16,10 @@ from .exported import Exported
 def to_heyoka(model, t=0., x=None, *, constants=None, inputs=None):
     """Return the equations as the system of ``heyoka.taylor_adaptive``.
 
-    Explanation
-    ===========
-
     The accelerations are written out by an elimination on the graph, without
-    the checks of :func:`.compile_equations`, and heyoka differentiates them as
-    often as its tolerance asks for. Its steps keep the energy and the
-    constraints to rounding errors, so no projection is needed in runs of
-    moderate length. For other runs pass its states to
-    :func:`~sympy_constrained.numeric.consistent_state`.
+    the checks of :func:`.compile_equations`. The steps of heyoka keep the
+    energy and the constraints to rounding errors; in long runs pass its states
+    to :func:`~sympy_constrained.numeric.consistent_state`.
 
     Examples
     ========
@@ -45,9 +40,8 @@ def to_heyoka(model, t=0., x=None, *, constants=None, inputs=None):
     =======
 
     system : list of tuple
-        Pairs of a variable and the expression of its rate, in the order of
-        the states. Variables have the names of ``names.labels`` of compiled
-        equations, constants are ``heyoka.par[i]``.
+        Pairs of a variable, with the name in ``names.labels``, and the
+        expression of its rate. Constants are ``heyoka.par[i]``.
     pars : ndarray
         Values of the constants that occur.
 
@@ -57,8 +51,7 @@ def to_heyoka(model, t=0., x=None, *, constants=None, inputs=None):
     MissingIngredientError
         If heyoka is not installed, or the constants have no values.
     UnsupportedFeatureError
-        If the accelerations cannot be written out, or contain a function that
-        heyoka does not have.
+        If the accelerations cannot be written out for heyoka.
 
     """
     h = library('heyoka', 'heyoka')

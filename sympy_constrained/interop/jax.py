@@ -13,20 +13,11 @@ from .exported import SOLVED, Exported
 def to_jax(model, name='rhs', t=0., x=None, *, constants=None, inputs=None):
     """Return the equations as a function of JAX.
 
-    Explanation
-    ===========
-
     ``f(t, x, p=None, r=None)`` for ``'rhs'``, ``'multipliers'`` and every
     output of the graph, ``f(t, x, z, p=None, r=None)`` for ``'residual'``,
-    with the results in the table of :func:`to_casadi`. ``p`` may be left out
-    if ``constants`` are known. The function takes one state and is compiled
-    by ``jax.jit``; ``jax.vmap`` makes a batch of it, ``jax.jacfwd`` and
-    ``jax.grad`` differentiate it, also by ``p``.
-
-    ``W z = r`` is solved by ``jax.numpy.linalg.solve`` without checks.
-
-    JAX must calculate with 64 bits: with 32 only six digits are left. This is
-    a setting of the whole process, which you make.
+    with the results in the table of :func:`to_casadi`. It is compiled by
+    ``jax.jit``, takes one state and makes no checks. JAX must calculate with
+    64 bits.
 
     Examples
     ========
@@ -43,11 +34,6 @@ def to_jax(model, name='rhs', t=0., x=None, *, constants=None, inputs=None):
 
     model, name, t, x, constants, inputs
         As for :func:`to_casadi`. ``constants`` are the default of ``p``.
-
-    Returns
-    =======
-
-    function
 
     Raises
     ======

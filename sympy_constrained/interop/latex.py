@@ -11,32 +11,26 @@ from ..numeric.compiled import equations_of
 SHORT = 60
 
 
-def to_latex(model, shared=None):
+def to_latex(model, shared=None) -> str:
     r"""Return the equations of motion in LaTeX, not solved.
 
     Kinematic equations, ``W z = r`` with the accelerations and multipliers
-    ``z``, and the constraints. Dots denote derivatives by time. The text is
-    an ``align*`` environment of ``amsmath``.
+    ``z``, and the constraints, in an ``align*`` environment of ``amsmath``.
 
     Examples
     ========
 
-    >>> from sympy import symbols
-    >>> from sympy.physics.mechanics import dynamicsymbols
     >>> from sympy_constrained import UdwadiaKalabaMethod
     >>> from sympy_constrained.interop import to_latex
-    >>> m, g, l = symbols('m g l')
-    >>> x, y = dynamicsymbols('x y')
-    >>> pendulum = UdwadiaKalabaMethod(
-    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-    ...     hol_coneqs=[(x**2 + y**2 - l**2)/2])
+    >>> from sympy_constrained.models import model
+    >>> pendulum = model('cartesian_pendulum').form(UdwadiaKalabaMethod)
     >>> print(to_latex(pendulum))
     \begin{align*}
     \left[\begin{matrix}m & 0 & - x\\0 & m & - y\\x & y & 0\end{matrix}\right]
     \left[\begin{matrix}\ddot{x}\\\ddot{y}\\lam_{1}\end{matrix}\right] &=
     \left[\begin{matrix}0\\- g m\\- \dot{x}^{2} -
     \dot{y}^{2}\end{matrix}\right] \\
-    0 &= - \frac{l^{2}}{2} + \frac{x^{2}}{2} + \frac{y^{2}}{2}
+    0 &= - \frac{L^{2}}{2} + \frac{x^{2}}{2} + \frac{y^{2}}{2}
     \end{align*}
 
     Parameters
@@ -46,11 +40,6 @@ def to_latex(model, shared=None):
     shared : bool, optional
         Whether parts that occur more than once are named ``a_1, a_2, ...``
         and come first; by default if the equations are long.
-
-    Returns
-    =======
-
-    str
 
     """
     equations = equations_of(model)

@@ -19,19 +19,10 @@ LEVELS = ('acceleration', 'velocity', 'position')
 class FirstOrder:
     """Implicit first-order equations whose states are functions of time.
 
-    Attributes
-    ==========
-
-    residual : ImmutableMatrix, shape (ns + m, 1)
-        Zero along a motion. It contains the states, their derivatives, the
-        multipliers and specified functions.
-    states : tuple
-        In the order of ``EquationsOfMotion.states``.
-    multipliers : tuple
-        Functions of time without a derivative, one for each row in use.
-    names : dict
-        State of the model -> the function in ``states``, where they differ.
-
+    ``residual``, shape (ns + m, 1), is zero along a motion. ``states`` are in
+    the order of ``EquationsOfMotion.states``, ``multipliers`` functions of
+    time, one for each row in use. ``names`` maps states of the model to those
+    in ``states`` where they differ.
     """
 
     residual: ImmutableDenseMatrix
@@ -40,45 +31,35 @@ class FirstOrder:
     names: dict
 
 
-def to_opty(model, level='acceleration', t=0., x=None, *, constants=None):
+def to_opty(model, level='acceleration', t=0., x=None, *,
+            constants=None) -> FirstOrder:
     r"""Return the equations for direct collocation, as opty takes them.
 
-    Explanation
-    ===========
+    opty discretises :math:`0 = f(\dot x, x, \lambda, t)`, where every state is
+    a function of time; a rate of ``x`` that is a state is renamed ``x_dot``.
+    Redundant rows, which make a collocation singular, are left out.
+    Multipliers are trajectories without a derivative.
 
-    opty and other collocation programs discretise
-    :math:`0 = f(\dot x, x, \lambda, t)`, where every state is a function of
-    time. Velocities :math:`\dot q` that are states, in Lagrange's shape, are
-    renamed: the rate of ``x`` is ``x_dot``. Otherwise this is
-    ``equations_of_motion.residual`` with the independent rows only, because
-    redundant rows make a collocation singular.
-
-    Multipliers are trajectories without a derivative, which opty takes as
-    free variables. Rows at the level at which they were given prevent drift,
-    but make the multipliers less smooth: use implicit Euler, opty's default.
+    Rows at the level at which they were given prevent drift, but make the
+    multipliers less smooth: use implicit Euler, opty's default.
 
     Examples
     ========
 
-    >>> from sympy import symbols
-    >>> from sympy.physics.mechanics import dynamicsymbols
     >>> from sympy_constrained import UdwadiaKalabaMethod
     >>> from sympy_constrained.interop import to_opty
-    >>> m, g, l = symbols('m g l')
-    >>> x, y = dynamicsymbols('x y')
-    >>> pendulum = UdwadiaKalabaMethod(
-    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-    ...     hol_coneqs=[x**2 + y**2 - l**2])
+    >>> from sympy_constrained.models import model
+    >>> pendulum = model('cartesian_pendulum').form(UdwadiaKalabaMethod)
     >>> equations = to_opty(pendulum, 'position')
     >>> equations.states
     (x(t), y(t), x_dot(t), y_dot(t))
     >>> equations.residual
     Matrix([
-    [                           -x_dot(t) + Derivative(x(t), t)],
-    [                           -y_dot(t) + Derivative(y(t), t)],
-    [      m*Derivative(x_dot(t), t) - 2*lam1(t)*x(t)],
-    [g*m + m*Derivative(y_dot(t), t) - 2*lam1(t)*y(t)],
-    [                              -l**2 + x(t)**2 + y(t)**2]])
+    [               -x_dot(t) + Derivative(x(t), t)],
+    [               -y_dot(t) + Derivative(y(t), t)],
+    [      m*Derivative(x_dot(t), t) - lam1(t)*x(t)],
+    [g*m + m*Derivative(y_dot(t), t) - lam1(t)*y(t)],
+    [               -L**2/2 + x(t)**2/2 + y(t)**2/2]])
 
     ::
 
@@ -93,13 +74,7 @@ def to_opty(model, level='acceleration', t=0., x=None, *, constants=None):
         Of the constraint rows: differentiated to accelerations; to
         velocities; or holonomic rows as given and others on velocities.
     t, x, constants
-        A state where independent constraint rows are chosen; see
-        :func:`.to_casadi`.
-
-    Returns
-    =======
-
-    FirstOrder
+        As for :func:`.to_casadi`.
 
     """
     check_choice('level', level, LEVELS)

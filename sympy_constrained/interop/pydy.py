@@ -14,19 +14,14 @@ from .exported import Exported, free_name, loaded, names_in, renamed
 def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
     r"""Return a ``pydy.system.System`` for any equations of motion.
 
-    Explanation
-    ===========
-
     ``System(method)`` itself accepts every class whose ``mass_matrix`` is
-    that of the speeds. Use this function for matrices that contain
-    multipliers, for larger models, for velocities :math:`\dot q` that are
-    states, and for time in the equations.
+    that of the speeds. Use this function for other matrices, larger models,
+    velocities :math:`\dot q` that are states, and time in the equations.
 
-    The equations stay un-inverted. The last states are the impulses of the
-    reactions, which are the integrals of the multipliers over time.
-    Multipliers and accelerations that are states follow the speeds, and
-    velocities are named as by :func:`to_opty`. Time is a specified function
-    ``clock``; keep it when you replace ``system.specifieds``.
+    The last states are the impulses of the reactions, the integrals of the
+    multipliers over time. Velocities are named as by :func:`to_opty`. Time is
+    a specified function ``clock``; keep it when you replace
+    ``system.specifieds``.
 
     Examples
     ========
@@ -42,25 +37,18 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
 
     model : a method, EquationsOfMotion or CompiledEquations
     t, x : float, sequence, optional
-        A state where independent constraint rows are chosen; see
-        :func:`.to_casadi`.
+        As for :func:`.to_casadi`.
     constants : mapping, optional
         Values by symbol. PyDy takes 1 for a constant without one.
     **kwargs
         Further arguments of ``System``: ``specifieds``,
         ``initial_conditions``, ``times``, ``ode_solver``.
 
-    Returns
-    =======
-
-    pydy.system.System
-
     Raises
     ======
 
     MissingIngredientError
-        If PyDy is not installed, or the state for choosing independent rows
-        is missing.
+        If PyDy is not installed, or the state ``x`` is missing.
 
     """
     system = library('pydy.system', 'PyDy').System
@@ -84,9 +72,6 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
 
 class OrdinaryEquations:
     """``q' = f``, ``M*u' = F``, with the names that PyDy's ``System`` reads.
-
-    ``q`` are the states whose rates are explicit, ``u`` the others, with the
-    impulses of the multipliers.
     """
 
     def __init__(self, exported):

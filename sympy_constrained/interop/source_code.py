@@ -35,27 +35,21 @@ def to_source(model, language='c', name='model', *, precision='double',
               constants=None, inputs=None):
     r"""Return the equations of motion as source code.
 
-    Explanation
-    ===========
-
-    The code computes the rates of the states and the multipliers from time,
-    states, constants and inputs. It uses nothing of this package.
+    The code computes the rates of the states and the multipliers. It uses
+    nothing of this package.
 
     ============  ==========================================================
     language      files
     ============  ==========================================================
-    ``'c'``       ``name.c`` and ``name.h``, C99. With ``-DNAME_EXAMPLE``
-                  it contains an example ``main``.
+    ``'c'``       ``name.c`` and ``name.h``, C99; ``-DNAME_EXAMPLE``: a main
     ``'octave'``  ``name.m``, for MATLAB too: ``[rates, lam] = name(t, x, p,
                   w)``
     ``'julia'``   ``name.jl``: ``rates, lam = name(t, x, p, w)``
     ``'rust'``    ``name.rs``: ``pub fn name(t, x, p, w, rates, lam) -> bool``
     ============  ==========================================================
 
-    States ``x`` are in the order of ``equations_of_motion.states``, which a
-    comment in the code names; constants ``p`` and inputs ``w`` have names, in
-    a ``struct`` or in a comment. Rows that are redundant at a state get
-    multipliers, which are not unique; the accelerations are. At a singular
+    States ``x``, constants ``p`` and inputs ``w`` are named in a comment or a
+    ``struct``. Multipliers of redundant rows are not unique. At a singular
     configuration the function fails (C and Rust return false) or gives values
     that are not finite.
 
@@ -93,9 +87,8 @@ def to_source(model, language='c', name='model', *, precision='double',
     precision : 'double' or 'float'
         Of the numbers in C and Rust.
     constants, inputs : mapping, optional
-        Default values of constants, for the example in C, and what the
-        inputs are, as for :func:`.compile_equations`. Inputs without an
-        expression are arguments.
+        Values of constants for the example in C, and what the inputs are, as
+        for :func:`.compile_equations`. Other inputs are arguments.
 
     Returns
     =======

@@ -1,5 +1,5 @@
 """Which coordinates lose their velocities to the constraints."""
-from functools import cached_property
+from functools import cache, cached_property
 
 from ..analysis.constraint_rank import (
     independent_at, independent_columns, warn_of_branches)
@@ -99,7 +99,12 @@ def sharing_model(cls, method, **attributes):
 
 def computed(method):
     """Names of the cached properties that were read."""
+    return cached_names(type(method)).intersection(vars(method))
+
+
+@cache
+def cached_names(cls):
     # One that a class overrides by a property keeps its value, too.
-    return {name for cls in type(method).__mro__
-            for name, member in vars(cls).items()
-            if isinstance(member, cached_property)}.intersection(vars(method))
+    return {name for base in cls.__mro__
+            for name, member in vars(base).items()
+            if isinstance(member, cached_property)}

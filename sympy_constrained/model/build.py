@@ -268,15 +268,17 @@ def check_accelerations(kinematics, blocks, replaced):
 def nonideal(kinematics, forces):
     """Rows of the generalized forces ``C`` of non-ideal constraints."""
     forces, size = as_list(forces, 'nonideal_forces'), len(kinematics.u)
+    if not forces:
+        return [[0] for _ in range(size)]
     if any(isinstance(x, tuple) or hasattr(x, 'to_loads') for x in forces):
         need_frame(kinematics, 'a load of `nonideal_forces`')
         return from_bodies(kinematics, (), parse_loads(forces)).Q
-    if forces and len(forces) != size:
+    if len(forces) != size:
         raise ValueError(
             f"`nonideal_forces` has {len(forces)} entries for {size} speeds. "
             "Give one generalized force per speed, or a list of loads.")
-    return [[x] for x in read_forces(kinematics.builder, forces or [0]*size,
-                                     'nonideal_forces')]
+    return [[x] for x in read_forces(
+        kinematics.builder, forces, 'nonideal_forces')]
 
 
 def read_forces(builder, forces, name):

@@ -3,7 +3,6 @@
 An error names all problems of the arguments that are checked together.
 """
 import inspect
-from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import chain
 
@@ -123,7 +122,8 @@ def own(value):
 
     Also of an iterator, which can be read only once.
     """
-    return list(value) if isinstance(value, (list, Iterator)) else value
+    return list(value) if isinstance(value, list) or hasattr(
+        value, '__next__') else value
 
 
 def hint_for(key, parameters, options):
@@ -311,9 +311,11 @@ def check_bodies(bodies):
 
 def is_negative(x):
     """Whether an expression is known to be negative."""
-    # no product of a symbol of unknown sign, for which SymPy takes long
-    return not any(factor.is_Symbol and factor.is_extended_positive is None
-                   for factor in Mul.make_args(x)) and x.is_extended_negative
+    # Without a question about a symbol without assumptions, or a product of a
+    # symbol of unknown sign: SymPy takes long to answer.
+    return not any(factor.is_Symbol and (
+        len(factor.assumptions0) == 1 or factor.is_extended_positive is None)
+        for factor in Mul.make_args(x)) and x.is_extended_negative
 
 
 def frames_of(dyadic):

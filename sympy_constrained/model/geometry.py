@@ -268,6 +268,7 @@ class Geometry:
             _compat.positions(here)[there]) if here else ())
             for there, here in breadth_first([origin], self._linked)}
 
+    @remembered
     def _linked(self, point):
         """Points located from a point by vectors in oriented frames."""
         return [there for there, vector in _compat.positions(point).items()

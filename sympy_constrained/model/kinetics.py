@@ -11,7 +11,7 @@ or from a Lagrangian. Both give :class:`Kinetics`.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 from warnings import warn
 
@@ -147,7 +147,7 @@ def with_one_home(bodies, written):
     homes, shared = {}, []
     for body, axes in zip(bodies, written):
         linear = homes.setdefault(body.masscenter, axes.linear)
-        shared.append(replace(axes, linear=linear))
+        shared.append(BodyAxes(linear, axes.angular, axes.inertia))
         if isinstance(body, RigidBody):
             homes.setdefault(body.frame, axes.angular)
     return shared, homes

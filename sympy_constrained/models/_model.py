@@ -27,11 +27,7 @@ UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
 class Model:
     """A mechanism ready to be formed by any method, with numbers.
 
-    Explanation
-    ===========
-
-    The symbols in all fields belong together; every call of a model function
-    builds them afresh. Units are SI unless the model function says otherwise.
+    Every call of a model function builds new symbols. Units are SI.
 
     Examples
     ========
@@ -39,33 +35,23 @@ class Model:
     >>> from sympy.physics.mechanics import LagrangesMethod
     >>> from sympy_constrained.models import model
     >>> pendulum = model('cartesian_pendulum')
-    >>> method = pendulum.form(LagrangesMethod)
-    >>> method.q.T
+    >>> pendulum.form(LagrangesMethod).q.T
     Matrix([[x(t), y(t)]])
-    >>> pendulum.fixed
-    (y(t), Derivative(y(t), t))
 
     Attributes
     ==========
 
-    name : str
-        Key in :data:`~sympy_constrained.models.MODELS`.
-    title : str
-        One sentence.
-    reference : str
-        Source of the problem.
+    name, title, reference : str
+        Key in :data:`~sympy_constrained.models.MODELS`, one sentence, and the
+        source of the problem.
     shape : str
         ``'kane'`` or ``'lagrange'``: the upstream call of ``arguments``.
     arguments : Mapping
-        Keyword arguments of ``KanesMethod`` or ``LagrangesMethod``, complete
-        with bodies and loads.
-    parameters : Mapping
-        Symbol -> float, for every constant of the equations.
-    start : Mapping
-        State -> float, a guess for every coordinate and speed.
+        Keyword arguments of ``KanesMethod`` or ``LagrangesMethod``.
+    parameters, start : Mapping
+        Constant -> float, and state -> float, a guess for all of them.
     fixed : tuple
-        States that keep their value when the start is made consistent; for
-        ready models the independent ones by default.
+        States that keep their value when the start is made consistent.
     t_end : float
         Length of a simulation that shows what is interesting.
     system : System or None
@@ -111,27 +97,10 @@ class Model:
 
     @classmethod
     def of(cls, given, **fields):
-        """A model from an object that has its equations.
+        """A model from a SymPy object or a method, with known ``fields``.
 
-        Examples
-        ========
-
-        >>> from sympy.physics.mechanics import (
-        ...     LagrangesMethod, dynamicsymbols)
-        >>> from sympy_constrained.models import Model
-        >>> x = dynamicsymbols('x')
-        >>> Model.of(LagrangesMethod(x.diff()**2/2, [x])).speeds
-        (Derivative(x(t), t),)
-
-        Parameters
-        ==========
-
-        given : System, KanesMethod, LagrangesMethod or a method of ours
-            A ``System`` without kinematic equations has Lagrange's shape.
-        **fields
-            Known fields: ``parameters``, ``start``, ...; without ``t_end``
-            nothing is simulated.
-
+        A ``System`` without kinematic equations has Lagrange's shape. Without
+        ``t_end`` nothing is simulated.
         """
         shape, arguments = arguments_of(given)
         if isinstance(given, System) and not given.kdes:    # for Lagrange
@@ -164,13 +133,8 @@ class Model:
 
     @cached_property
     def units(self) -> Mapping[Any, str]:
-        """Symbol, row of constraints, ``'t'``, ... -> text of its SI unit.
-
-        Explanation
-        ===========
-
-        They follow from the equations: masses of bodies are in kg, positions
-        in m, loads in N, and terms of a sum have the same unit.
+        """Symbol, row of constraints, ``'t'``, ... -> text of its SI unit, as
+        it follows from the equations.
 
         Examples
         ========
@@ -179,18 +143,13 @@ class Model:
         >>> pendulum = model('cartesian_pendulum')
         >>> [pendulum.units[x] for x in pendulum.parameters]
         ['kg', 'm', 'm/s²']
-        >>> pendulum.units['multiplier of holonomic row 0']
-        'N/m'
 
         """
         return units_of({**self.arguments, **self.extra}, self.dimensions)
 
     def form(self, method, **kwargs):
-        """The equations of this model, formed by a method class.
-
-        A model written as a ``System`` goes through ``System.form_eoms``, all
-        others through the constructor. Upstream classes also form their
-        equations here.
+        """The method object of a class, by ``System.form_eoms`` for a model
+        written as a ``System``.
 
         Parameters
         ==========
@@ -200,11 +159,6 @@ class Model:
             package.
         **kwargs
             Further keyword arguments for the class.
-
-        Returns
-        =======
-
-        The method object.
 
         Raises
         ======
@@ -304,12 +258,16 @@ def system_model(system: System, *, shape: str = 'kane', **fields) -> Model:
 
 
 def _model(shape, given, **arguments):
-    """A model without its name; names of fields are not arguments."""
+    """A model without its name; names of fields are not arguments. A ``start``
+    in numbers has all coordinates, then all speeds.
+    """
     known = {f.name for f in fields(Model)}.intersection(given)
     arguments |= {k: x for k, x in given.items() if k not in known}
     arguments = {k: list(x) if isinstance(x, tuple) else x
                  for k, x in arguments.items()}
-    return Model('', '', '', shape, arguments, **{k: given[k] for k in known})
+    made = Model('', '', '', shape, arguments, **{k: given[k] for k in known})
+    return made if isinstance(made.start, Mapping) else replace(
+        made, start=dict(zip((*made.coordinates, *made.speeds), made.start)))
 
 
 def inertial():
@@ -322,6 +280,18 @@ def inertial():
 def kdes(q, u):
     """Kinematic differential equations ``q' = u``."""
     return [x.diff() - v for x, v in zip(q, u)]
+
+
+def closed(gaps, N, q, u):
+    """Rows that close gaps in a plane, and their rates, as arguments."""
+    loops = [gap.dot(axis) for gap in gaps for axis in (N.x, N.y)]
+    rates = {x.diff(): v for x, v in zip(q, u)}
+    return {'configuration_constraints': loops, 'velocity_constraints': [
+        row.diff(dynamicsymbols._t).xreplace(rates) for row in loops]}
+
+
+def weights(bodies, acceleration):
+    return [(body.masscenter, body.mass*acceleration) for body in bodies]
 
 
 def particle_at(coordinates, mass, speeds=None, name='particle'):

@@ -13,7 +13,8 @@ from sympy.physics.mechanics import (
     Point, ReferenceFrame, cross, dot, dynamicsymbols)
 
 from ..contact import CircularRim, PlaneSurface
-from ._model import Model, inertial, kane_model, kdes, ready, rigid_body
+from ._model import (
+    Model, inertial, kane_model, kdes, ready, rigid_body, weights)
 
 
 def _geometry():
@@ -133,7 +134,7 @@ def _bicycle(whole: bool) -> Model:
         configuration_constraints=[
             dot(front_contact.pos_from(rear_contact), Y.z)],
         u_dependent=u_dep, velocity_constraints=Matrix(rows), bodies=bodies,
-        forcelist=[(body.masscenter, -body.mass*g*Y.z) for body in bodies],
+        forcelist=weights(bodies, -g*Y.z),
         visual={'surfaces': surfaces},
         # The default LU returns wrong numbers here without a warning.
         constraint_solver='CRAMER',

@@ -183,8 +183,7 @@ def rolling_disc_lagrange() -> Model:
         N, [disc], q, nonhol_coneqs=[slip.dot(Y.x), slip.dot(Y.y)],
         visual={'surfaces': _wheel(R, center, r, N, origin)},
         parameters={r: 0.3, m: 2.0, g: 9.81},
-        start=dict(zip((*q, *speeds),
-                       (0.0, 0.2, 0.0, 0.0, 0.0, 0.4, 0.1, 6.0, 1.8, 0.0))),
+        start=(0.0, 0.2, 0.0, 0.0, 0.0, 0.4, 0.1, 6.0, 1.8, 0.0),
         fixed=(*q, *speeds[:3]), t_end=5.0)
 
 
@@ -201,7 +200,7 @@ def upright_disc() -> Model:
     """
     x, y, theta, phi = q = dynamicsymbols('x y theta phi')
     m, R, i, j = symbols('m R I J')
-    vx, vy, roll, turn = speeds = [qi.diff() for qi in q]
+    vx, vy, roll, turn = [qi.diff() for qi in q]
 
     N, H, D = (ReferenceFrame(name) for name in 'NHD')
     H.orient_axis(N, phi, N.z)
@@ -217,8 +216,7 @@ def upright_disc() -> Model:
         visual={'surfaces': _wheel(D, center, R, N, origin),
                 'forces': {'friction': ((x, y), friction(N))}},
         parameters={m: 2.0, R: 0.3, i: 0.09, j: 0.045},
-        start=dict(zip((*q, *speeds),
-                       (0.0, 0.0, 0.0, 0.3, 1.433, 0.443, 5.0, 1.2))),
+        start=(0.0, 0.0, 0.0, 0.3, 1.433, 0.443, 5.0, 1.2),
         fixed=(*q, roll, turn), t_end=6.0,
         accelerations={vx.diff(): -R*sin(phi)*roll*turn,
                        vy.diff(): R*cos(phi)*roll*turn,

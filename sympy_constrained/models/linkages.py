@@ -9,8 +9,8 @@ from sympy.physics.mechanics import (
     System, Torque, dynamicsymbols, inertia)
 
 from ._model import (
-    Model, bodies_model, check_count, friction, inertial, kane_model, kdes,
-    ready, rigid_body, system_model)
+    Model, bodies_model, check_count, closed, friction, inertial, kane_model,
+    kdes, ready, rigid_body, system_model, weights)
 
 
 def _bar(name, mass, length):
@@ -254,8 +254,6 @@ def andrews_squeezer() -> Model:
     end = crank.locatenew('end', -d*K2.x)
     arms = [(B, -ss*K3.y), (knee, -e*K4.y), (elbow, zf*K6.x)]
     gaps = [end.pos_from(pin) - arm for pin, arm in arms]
-    loops = [gap.dot(axis) for gap in gaps for axis in (N.x, N.y)]
-    rates = {qi.diff(): ui for qi, ui in zip(q, speeds)}
     hook = B.locatenew('D', sd*K3.x - sc*K3.y)
     spring = hook.pos_from(C).express(N)
     pull = -c0*(1 - l0/sqrt(spring.dot(spring)))*spring
@@ -265,9 +263,7 @@ def andrews_squeezer() -> Model:
         0.4873649795438425, -0.2226683901658859, 1.2305474445498212)))
     return kane_model(
         N, [beta], [speeds[0]], kdes(q, speeds), q_dependent=q[1:],
-        u_dependent=speeds[1:], configuration_constraints=loops,
-        velocity_constraints=[row.diff(dynamicsymbols._t).xreplace(rates)
-                              for row in loops],
+        u_dependent=speeds[1:], **closed(gaps, N, q, speeds),
         bodies=bodies, visual={
             'springs': {'spring': [C, hook]},
             'lines': [(pin, end) for pin in (B, hook, knee, elbow)]},
@@ -313,8 +309,6 @@ def n_four_bar(n: int = 2) -> Model:
             point.set_vel(N, point.pos_from(origin).dt(N).xreplace(
                 {x.diff(): v for x, v in zip(q, u)}))
     gaps = [tips[n + 1 + i].pos_from(tips[i + 1]) for i in range(n)]
-    loops = [gap.dot(axis) for gap in gaps for axis in (N.x, N.y)]
-    rates = {x.diff(): v for x, v in zip(q, u)}
     # The cranks turn alike, the couplers not at all.
     falling = -Rational(3*(3*n + 1), 2*(4*n + 1))*g*cos(q[0])/length
     known = {v.diff(): falling if i <= n else Integer(0)
@@ -324,12 +318,8 @@ def n_four_bar(n: int = 2) -> Model:
     turning = [-1.0]*(n + 1) + [0.0]*n
     return kane_model(
         N, [q[0]], [u[0]], kdes(q, u), q_dependent=q[1:],
-        u_dependent=u[1:], configuration_constraints=loops,
-        velocity_constraints=[row.diff(dynamicsymbols._t).xreplace(rates)
-                              for row in loops],
-        bodies=bodies,
-        forcelist=[Force(body.masscenter,
-                   -body.mass*g*N.y) for body in bodies],
+        u_dependent=u[1:], **closed(gaps, N, q, u),
+        bodies=bodies, forcelist=weights(bodies, -g*N.y),
         parameters={length: 1.0, m: 1.0, g: 9.81},
         start={**dict(zip(q, upright)), **dict(zip(u, turning))},
         # On another branch, with folded windows, other speeds are dependent.

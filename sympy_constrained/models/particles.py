@@ -59,7 +59,7 @@ def constant_speed_particle() -> Model:
         velocity_constraints=[(square - c**2)/2], bodies=[body],
         forcelist=[(point, -m*g*N.z)],
         parameters={m: 1.0, g: 9.81, c: 3.0},
-        start=dict(zip((*q, *u), (0.0, 0.0, 0.0, 2.0, 1.0, 2.0))), t_end=2.0,
+        start=(0.0, 0.0, 0.0, 2.0, 1.0, 2.0), t_end=2.0,
         accelerations={u[0].diff(): pull*u[0], u[1].diff(): pull*u[1],
                        u[2].diff(): -g + pull*u[2]},
         multipliers=(m*pull,))
@@ -77,13 +77,13 @@ def appell_hamel() -> Model:
     """
     x, y, z = q = dynamicsymbols('x y z')
     m, g, k = symbols('m g k')
-    vx, vy, vz = speeds = [qi.diff() for qi in q]
+    vx, vy, vz = [qi.diff() for qi in q]
     N, _, body = particle_at(q, m)
     body.potential_energy = m*g*z
     return bodies_model(
         N, [body], q, nonhol_coneqs=[(vx**2 + vy**2 - k**2*vz**2)/2],
         parameters={m: 1.0, g: 9.81, k: 0.5},
-        start=dict(zip((*q, *speeds), (0.0, 0.0, 10.0, 0.3, 0.4, -1.0))),
+        start=(0.0, 0.0, 10.0, 0.3, 0.4, -1.0),
         fixed=(x, y, z, vx, vy), t_end=1.0,
         accelerations={vz.diff(): -g/(1 + k**2),
                        vx.diff(): -g*vx/((1 + k**2)*vz),
@@ -135,7 +135,7 @@ def duplicated_rows() -> Model:
         velocity_constraints=[rate, 2*rate], bodies=[body],
         forcelist=[(point, -m*g*N.z)],
         parameters={m: 1.0, g: 9.81, L: 1.0},
-        start=dict(zip((*q, *u), (0.6, 0.0, -0.8, 0.0, 2.0, 0.0))),
+        start=(0.6, 0.0, -0.8, 0.0, 2.0, 0.0),
         fixed=(x, y, u[0], u[1]), t_end=5.0,
         accelerations={u[0].diff(): lam*x/m, u[1].diff(): lam*y/m,
                        u[2].diff(): -g + lam*z/m})
@@ -161,12 +161,12 @@ def massless_coordinate() -> Model:
         bodies.append(Particle(name, point, mass))
     bodies[0].potential_energy = k1*x1**2/2
     bodies[1].potential_energy = k2*x2**2/2
-    v1, w1, v2 = speeds = [qi.diff() for qi in q]
+    v1, w1, v2 = [qi.diff() for qi in q]
     first = (k2*x2 - k1*x1)/m1
     return bodies_model(
         N, bodies, q, hol_coneqs=[x1 - y1],
         parameters={m1: 1.0, m2: 0.5, k1: 10.0, k2: 8.0},
-        start=dict(zip((*q, *speeds), (0.1, 0.1, -0.05, 0.0, 0.0, 0.0))),
+        start=(0.1, 0.1, -0.05, 0.0, 0.0, 0.0),
         fixed=(x1, x2, v1, v2), t_end=10.0,
         accelerations={v1.diff(): first, w1.diff(): first,
                        v2.diff(): -k2*x2/m2 - first},

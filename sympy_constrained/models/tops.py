@@ -46,8 +46,7 @@ def heavy_top() -> Model:
     The tip is fixed. 3-1-3 angles ``q``; the speeds ``u`` are the components
     of the angular velocity in the body.
 
-    Source: The symmetric heavy top of Lagrange, e.g. H. Goldstein, Classical
-    Mechanics, section 5.7.
+    Source: H. Goldstein, Classical Mechanics, section 5.7.
     """
     q, u = dynamicsymbols('q1:4'), dynamicsymbols('u1:4')
     m, g, length, i, j = constants = symbols('m g l I J')
@@ -56,7 +55,7 @@ def heavy_top() -> Model:
     k = i + m*length**2
     return _top(
         constants, N, B, _pinned(N, B, tip, length), q, u, kinematics,
-        start=dict(zip((*q, *u), (0.0, 0.5, 0.3, 0.0, 2.0, 150.0))),
+        start=(0.0, 0.5, 0.3, 0.0, 2.0, 150.0),
         accelerations={
             u[0].diff(): ((k - j)*u[1]*u[2]
                           + m*g*length*sin(q[1])*cos(q[2]))/k,
@@ -73,8 +72,7 @@ def heavy_top_quaternion() -> Model:
     configuration constraint that the kinematics satisfy by themselves: its
     row at velocity level is zero.
 
-    Source: The symmetric heavy top of Lagrange, e.g. H. Goldstein, Classical
-    Mechanics, section 5.7; quaternion kinematics as in the SymPy test suite,
+    Source: H. Goldstein, Classical Mechanics, section 5.7; SymPy test suite,
     test_kane, test_implicit_kinematics.
     """
     e0, e1, e2, e3 = e = dynamicsymbols('e0:4')
@@ -137,8 +135,7 @@ def pinned_top() -> Model:
     speeds (velocity ``v`` in space, angular velocity ``u`` in the body). The
     rates of the angles are not speeds: the rows need all of the chain rule.
 
-    Source: The symmetric heavy top of Lagrange, e.g. H. Goldstein, Classical
-    Mechanics, section 5.7.
+    Source: H. Goldstein, Classical Mechanics, section 5.7.
     """
     x, y, z, *angles = q = dynamicsymbols('x y z q1:4')
     v1, v2, v3, *turning = u = dynamicsymbols('v1:4 u1:4')

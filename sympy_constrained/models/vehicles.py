@@ -5,7 +5,7 @@ from sympy import Integer, cos, pi, sin, symbols
 from sympy.physics.mechanics import Point, ReferenceFrame, dot, dynamicsymbols
 
 from ._model import (
-    Model, bodies_model, inertial, kane_model, ready, rigid_body)
+    Model, bodies_model, inertial, kane_model, ready, rigid_body, weights)
 
 
 @ready
@@ -55,7 +55,7 @@ def two_wheeled_cart() -> Model:
         F, [q1, q2, q3], [u1, u2],
         [q1.diff() - u1, q2.diff() - u4, q3.diff() - u5], u_dependent=[u4, u5],
         velocity_constraints=rows, bodies=bodies,
-        forcelist=[(body.masscenter, -body.mass*g*F.x) for body in bodies],
+        forcelist=weights(bodies, -g*F.x),
         parameters={R: 0.25, g: 9.81, theta: 0.2, a: 0.3, b: 0.4, mA: 40.0,
                     mB: 4.0, IA: 3.0, J: 0.12, K: 0.07},
         start={q1: 0.5, q2: 0.0, q3: 0.0, u1: 0.6, u2: 1.5, u4: 5.04,
@@ -157,8 +157,7 @@ def snakeboard() -> Model:
     turns the rotor with the torque ``tau(t)`` and the wheel pairs with
     ``sigma(t)`` and ``-sigma(t)``, all against the board.
 
-    Source: A. Lewis, J. Ostrowski, R. Murray and J. Burdick, Nonholonomic
-    mechanics and locomotion: the snakeboard example, IEEE ICRA (1994)
+    Source: A. Lewis, J. Ostrowski, R. Murray and J. Burdick, IEEE ICRA (1994)
     2391-2397; A. M. Bloch, P. S. Krishnaprasad, J. E. Marsden and R. M.
     Murray, Arch. Rational Mech. Anal. 136 (1996) 21-99.
     """
@@ -166,7 +165,7 @@ def snakeboard() -> Model:
     x, y, theta, psi, phi = q = dynamicsymbols('x y theta psi phi')
     tau, sigma = dynamicsymbols('tau sigma')
     m, m0, m1, r, j, j0, j1 = symbols('m m0 m1 r J J0 J1')
-    vx, vy, turn, spin, steer = speeds = [qi.diff() for qi in q]
+    vx, vy, turn, spin, steer = [qi.diff() for qi in q]
 
     N, origin = inertial()
     B, rotor_frame, F, A = (ReferenceFrame(name) for name in 'BRFA')
@@ -206,9 +205,8 @@ def snakeboard() -> Model:
                    (A, -sigma*N.z), (B, -tau*N.z)],
         nonhol_coneqs=rows,
         parameters=numbers,
-        start=dict(zip((*q, *speeds),
-                       (0.0, 0.0, 0.0, 0.0, 0.0,
-                        0.3, 0.0, 0.0, rate*swing, rate*lock))),
+        start=(0.0, 0.0, 0.0, 0.0, 0.0,
+               0.3, 0.0, 0.0, rate*swing, rate*lock),
         fixed=(*q, vx, spin, steer), t_end=6.0,
         inputs={tau: -swing*rate**2*numbers[j0]*sin(rate*t),
                 sigma: -lock*rate**2*numbers[j1]*sin(rate*t)},

@@ -290,7 +290,7 @@ class CompiledEquations(Evaluator):
         rates = None
         if x.shape == (len(self.states),):
             key = solver, None if p is None else self.parameters(p).tobytes()
-            quick = self._decided.get(key) or self._once(
+            quick = self._decided.get(key) or self.once(
                 key, lambda: self.quick_rates(
                     solver or self.kept_solver(t, x, p), p,
                     solver is not None))
@@ -604,10 +604,10 @@ class CompiledEquations(Evaluator):
 
     def kept_solver(self, t, x, p) -> LinearSolver:
         """The solver kept for ``p``, decided here at the first call."""
-        return self._once(self.parameters(p).tobytes(),
-                          lambda: self.linear_solver(t, x, p))
+        return self.once(self.parameters(p).tobytes(),
+                         lambda: self.linear_solver(t, x, p))
 
-    def _once(self, key, make):
+    def once(self, key, make):
         """What is kept for these constants; another thread may clear it."""
         try:
             return self._decided[key]

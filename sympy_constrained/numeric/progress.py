@@ -52,4 +52,5 @@ class Progress:
 
     def close(self):
         """End the line, if one was begun."""
-        print(end=self._line_end, file=sys.stderr)
+        if self._line_end:
+            print(file=sys.stderr)

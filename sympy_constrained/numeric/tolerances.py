@@ -14,6 +14,9 @@ CLOSE = 4*EPS
 GOOD = 4*CLOSE
 # An iteration that stalls below this distance has reached rounding.
 ROUNDING = 1e-11
+# The same for rows that were left out. Where the independent rows become
+# dependent, such as at a change point, these no longer imply the others.
+LEFT_OUT = 1e-13
 # A projection moves a state about as far as it is from the constraints, or by
 # LEAST_MOVE. If it moves a state nearer than NEAR by more than this multiple,
 # the state is close to a singular configuration and remains as it was.

@@ -1,7 +1,7 @@
 """What a simulation returns: arrays by name and the reason it ended."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 import numpy as np
@@ -133,6 +133,42 @@ class Trajectory:
         for value in (*vars(self).values(), *self.reactions.values()):
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
+
+    @classmethod
+    def of(cls, later, **fields) -> Trajectory:
+        """Make one whose other arrays are computed when they are first read.
+
+        ``later`` is a function of their names.
+        """
+        result = object.__new__(cls)
+        vars(result).update({'statistics': {}, 'units': {}, 'reactions': {},
+                             **fields, '_later': later})
+        return result
+
+    def parts(self, begins, ends, fields) -> list[Trajectory]:
+        """The outputs of several runs, with other ``fields`` for each."""
+        common = {name: getattr(self, name) for name in (
+            *NAMES, 'reason', 'message')}
+
+        def part(here, more):
+            def later(name):
+                values = getattr(self, name)
+                return None if values is None else values[here]
+
+            return Trajectory.of(later, **common, **more)
+
+        return list(map(part, map(slice, begins, ends), fields))
+
+    def __getattr__(self, name):
+        if '_later' not in vars(self) or name not in (*ARRAYS, *OPTIONAL):
+            raise AttributeError(f"A trajectory has no attribute {name!r}.")
+        value = vars(self)[name] = self._later(name)
+        if value is not None:
+            value.flags.writeable = False
+        return value
+
+    def __getstate__(self):
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def __setstate__(self, state):
         self.__dict__.update(state)

@@ -10,13 +10,10 @@ The coordinates are its double integral, the speeds its integral:
          + D_q^T \mu_i, \qquad
    u_i = u_k + h \sum_j a_{ij} \dot u_j + D_u^T \mu_i
 
-so that the motion obeys the equations at every node; a scheme of first order,
-which integrates the polynomial of the speeds, does not [1]_. The nodes are
-those of Radau, the last one is the end of the interval. At every node hold
-:math:`W z = r` with multipliers, and the constraints at position and velocity
-level; :math:`\mu_i` moves a state along the rows :math:`D` of their Jacobian
-onto them [2]_. It is as small as the error of the scheme, whose order is
-:math:`2s - 1` for :math:`s` nodes.
+so that the motion obeys the equations at every node [1]_, those of Radau,
+where :math:`W z = r` and the constraints at position and velocity level hold;
+:math:`\mu_i` moves a state along the rows :math:`D` of their Jacobian onto
+them [2]_. The order is :math:`2s - 1` for :math:`s` nodes.
 
 References
 ==========
@@ -37,10 +34,7 @@ from numpy.polynomial import Legendre, Polynomial
 from sympy import Matrix
 
 from ..graph import Graph
-from ..interop.casadi import functions
-from ..interop.exported import walk
-from ..numeric.codegen.instructions import program
-from ..numeric.codegen.native import arguments_of, slots, with_given
+from ..interop.casadi import functions, matrix
 from ..numeric.manifold.correction import independent
 
 
@@ -67,9 +61,8 @@ def radau(count):
 class Node:
     """The equations at a node, as functions of casadi.
 
-    Arguments are time, state, unknowns ``z`` (those of independent rows),
-    controls and their rates. ``equations`` are the residuals of ``W z = r``,
-    ``constraints`` the independent rows at position and velocity level.
+    ``equations`` are the residuals of ``W z = r`` with independent rows,
+    ``constraints`` those rows at position and velocity level.
     """
 
     def __init__(self, ca, exported):
@@ -102,29 +95,16 @@ class Node:
         return self.outputs(graph, ('values',))['values']
 
     def outputs(self, graph, names):
-        ca, e = self.ca, self.exported.equations
-        graph = with_given(graph, tuple(names), self.exported.given)
-        places = slots(arguments_of(
-            e.t, e.states, e.constants, self.exported.free))
-        places.update((e.unknowns[i], ('z', k))
-                      for k, i in enumerate(self.exported.use))
-        places.update((e.unknowns[i], ('zero', 0))
-                      for i in range(len(e.unknowns))
-                      if i not in self.exported.use)
-        code = program(graph, tuple(names), places)
-        values = walk(code.operations, functions(ca), {
+        ca, use = self.ca, self.exported.use
+        outputs, shapes = self.exported.computed(graph, names, {
+            x: ('z', use.index(i)) if i in use else ('zero', 0)
+            for i, x in enumerate(self.exported.equations.unknowns)})
+        values = outputs(functions(ca), {
             't': [self.t], 'x': ca.vertsplit(self.x), 'zero': [0.],
             'p': self.exported.p, 'z': ca.vertsplit(self.z),
             'r': ca.vertsplit(self.r)})
-        flat, result = iter(code.outputs), {}
-        for name in names:
-            rows, columns = graph.outputs[name]
-            matrix = result[name] = ca.SX(rows, columns)
-            for k in range(rows*columns):
-                value = values[next(flat)]
-                if not (isinstance(value, float) and value == 0):
-                    matrix[divmod(k, columns)] = value
-        return result
+        return {name: matrix(ca, values[name], *shape)
+                for name, shape in shapes.items()}
 
     def function(self, output):
         """An output as a function of time, state, unknowns and controls."""
@@ -153,10 +133,9 @@ class Node:
 def interval(node, scheme, cost, path):
     """A function of casadi for all nodes of an interval.
 
-    Arguments: the time and the state at its begin, its length, controls at
-    both ends, and matrices of states, unknowns and shifts ``mu``, one column
-    for each node. Results: residuals of the collocation, of the equations
-    and of the constraints, the cost, and values of ``path``, by columns.
+    ``X``, ``Z`` and the shifts ``MU`` have a column for each node. Results:
+    residuals of the collocation, of the equations and of the constraints, the
+    cost, and values of ``path``.
     """
     ca, count = node.ca, len(scheme.c)
     begin, length = ca.SX.sym('begin'), ca.SX.sym('h')

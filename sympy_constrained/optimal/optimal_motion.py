@@ -30,19 +30,10 @@ from .problem import INTERRUPTED, Problem
 class OptimalMotion:
     """The result of :func:`optimal_motion`; ``result[q]`` is a history.
 
-    Attributes
-    ==========
-
-    motion : Trajectory
-        At the start and at all nodes; its ``work`` is not known.
-    controls : dict
-        Control -> :class:`.Table`, a polygon over the intervals.
-    cost : float
-    equations : CompiledEquations
-        With these controls as inputs.
-    violation : float
-        The largest residual of the discrete problem.
-
+    ``motion`` is that at the start and at all nodes, without its work;
+    ``controls`` maps controls to a :class:`.Table`, a polygon over the
+    intervals. ``equations`` have them as inputs. ``violation`` is the largest
+    residual of the discrete problem.
     """
 
     motion: Trajectory
@@ -93,17 +84,11 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
                    max_iterations=1000, progress=None) -> OptimalMotion:
     r"""Find the controls of least cost between two states.
 
-    Explanation
-    ===========
-
     Minimizes :math:`\int_{t_0}^{t_1} L\, dt + K(t_1)` by direct collocation
-    of second order with multipliers; see :mod:`.collocation` for the scheme.
-    IPOPT, which comes with casadi, solves the discrete problem with exact
-    first and second derivatives. Controls are polygons, so bounds on them
-    hold at all times; other bounds hold at the nodes.
-
-    The result is least among its neighbours. Which one is found depends on
-    the ``guess``.
+    (:mod:`.collocation`) and IPOPT, which comes with casadi. Controls are
+    polygons, so bounds on them hold at all times; other bounds hold at the
+    nodes. The result is least among its neighbours; which one is found depends
+    on the ``guess``.
 
     Examples
     ========
@@ -115,10 +100,6 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
             {x: 1, theta: pi, v: 0, omega: 0}, [force],
             bounds={force: (-20, 20), x: (-2, 2)}, constants=values)
         best.cost, best['theta'], best.controls[force]
-        simulate(best.equations, 2, best.motion.x[0])
-
-    The shortest time, between 1 and 10 s:
-    ``optimal_motion(method, 1, (0, (1, 10)), ...)``.
 
     Parameters
     ==========
@@ -129,7 +110,7 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
         constants and time.
     t_span : float or pair
         The end time, or start and end time. A pair in place of the end time
-        bounds it: it is free.
+        bounds it: ``(0, (1, 10))``, with the ``cost`` 1 for the shortest time.
     start, end : mapping
         State -> value, for those that are given. The constraints have to
         allow them.
@@ -143,9 +124,7 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
         As for :func:`.compile_equations`; inputs are expressions.
     guess : mapping, optional
         State or control -> values at equal distances in time. Without it a
-        state goes straight from start to end, and controls are zero. The
-        states of an earlier result: ``dict(zip(motion.states, motion.at(
-        times).T))``.
+        state goes straight from start to end, and controls are zero.
     intervals : int
     nodes : int
         In each interval; the error is of order ``2*nodes - 1`` in its length.
@@ -153,15 +132,13 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
         Of the solver.
     max_iterations : int
     progress : bool, optional
-        Show the iteration and its largest residual once the search lasts a
-        second; by default in a terminal.
 
     Returns
     =======
 
     OptimalMotion
-        The best motion up to now if Ctrl-C ends the search or it fails, with
-        ``success=False`` and a warning with the reason.
+        After Ctrl-C or a failure the best motion so far, with
+        ``success=False`` and a warning.
 
     Raises
     ======
@@ -169,8 +146,7 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
     ConstraintError
         If start or end contradict the constraints.
     ValueError, KeyError
-        If names are unknown, controls are not in the equations, or bounds
-        exclude the start, the end or everything.
+        If names are unknown, or bounds exclude the start or the end.
     UnsupportedFeatureError
         If rates of controls are in the equations.
     MissingIngredientError

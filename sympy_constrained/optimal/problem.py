@@ -50,9 +50,8 @@ class Found(NamedTuple):
 class Problem:
     """Variables, residuals, bounds and guesses.
 
-    The variables are the end time ``T``, the state ``x0`` at the start, states
-    ``X``, unknowns ``Z`` and shifts ``MU`` at all nodes, and controls ``U`` at
-    the ends of all intervals, one column for each time.
+    The variables are the end time ``T``, the first state ``x0``, ``X``, ``Z``
+    and ``MU`` at all nodes, and controls ``U`` at the ends of intervals.
     """
 
     def __init__(self, ca, model, times, ends, options, guess):
@@ -189,10 +188,8 @@ class Problem:
     def _reach(self, node):
         r"""Bounds of the shifts :math:`\mu`, so that no motion jumps.
 
-        A point of the constraints :math:`c = 0` at :math:`D^T\mu` from a
-        given one is the nearest if :math:`1 - \sum_k\mu_k\nabla^2 c_k` is
-        positive definite. Others, such as the opposite point of a circle, are
-        further away.
+        A point of the constraints at :math:`D^T\mu` from a given one is the
+        nearest if :math:`1 - \sum_k\mu_k\nabla^2 c_k` is positive definite.
         """
         ca, states = self.ca, len(self.names)
         bends = node.function(ca.vertcat(*(
@@ -316,10 +313,7 @@ def position(names, key):
 
 
 def last_iterate(ca, size, residuals, show):
-    """A callback of casadi that keeps the last iterate and counts them.
-
-    It calls ``show`` with their number and the residuals.
-    """
+    """A callback of casadi that keeps the last iterate and ``show``s them."""
     sizes = {'f': 1, 'x': size, 'lam_x': size, 'g': residuals,
              'lam_g': residuals, 'lam_p': 0}
     place = ca.nlpsol_out().index('g')

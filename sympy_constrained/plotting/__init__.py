@@ -1,12 +1,8 @@
 """Pictures of a motion with matplotlib, one call each.
 
-Each ``plot_...`` draws one picture, into given axes or a new figure, and
-returns the figure. :func:`animate` moves the bodies, :func:`plot_snapshots`
-shows them at some times, :func:`plot_sweep` draws many runs,
-:func:`plot_family` families of steady motions and :func:`plot_fit` a fit.
-Dotted vertical lines are events, dashed ones changes of rank. ``units`` of a
-trajectory, a mapping from names to texts, are written to the axes; ready
-models have them.
+Each ``plot_...`` draws into given axes or a new figure, and returns the
+figure. Dotted vertical lines are events, dashed ones changes of rank. Axes
+have the ``units`` of a trajectory, a mapping from names to texts.
 """
 from .animation import animate, plot_snapshots
 from .families import plot_family

@@ -33,16 +33,11 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
             speed=None, fps=25, save=None, ax=None, progress=None):
     r"""Bodies, points, lines and traces of contacts in motion.
 
-    Explanation
-    ===========
-
     A body with points fixed in it, such as joints, is drawn as bars with
     pins, one with a surface as that surface, others as a dot at the mass
     centre with the axes of the frame (red, green, blue), or as a square if
-    they slide without turning. Pins at rest stand on the ground. Motions in a
-    plane of the inertial axes are seen from the front, others in space. Axes
-    have equal scales and contain the whole motion. A ready model knows its
-    surfaces, springs and forces.
+    they slide without turning. Motions in a plane of the inertial axes are
+    seen from the front, others in space.
 
     Examples
     ========
@@ -52,11 +47,9 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     >>> from sympy_constrained.numeric import simulate
     >>> from sympy_constrained.plotting import animate
     >>> pendulum = model('cartesian_pendulum')
-    >>> method = pendulum.form(UdwadiaKalabaMethod)
-    >>> motion = simulate(method, 2, pendulum.start, initial='project',
-    ...                   constants=pendulum.parameters)
-    >>> x, y = pendulum.coordinates
-    >>> film = animate(motion, method, lines=[((0, 0), (x, y))], fps=5)
+    >>> motion = simulate(pendulum.form(UdwadiaKalabaMethod), 2,
+    ...                   pendulum.start, constants=pendulum.parameters)
+    >>> film = animate(motion, pendulum, lines=[((0, 0), 'bob')], fps=5)
     >>> film.save('pendulum.gif')           # doctest: +SKIP
 
     Parameters
@@ -64,26 +57,22 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
 
     trajectory : Trajectory
     model : optional
-        What was simulated: a method, a ready model, or a SymPy ``System``,
-        ``KanesMethod`` or ``LagrangesMethod``. Its bodies are drawn. Optional
-        if places are given as expressions.
+        What was simulated: a method, a ready model, which also knows its
+        surfaces, springs and forces, or a SymPy object. Not needed if places
+        are given as expressions.
     points : Points, or mapping from names to places
         Further points, drawn with their paths. A place is a Point, a Vector
         from the origin, a pair or triple of expressions in the states, or
         the name of one of these points, of a body or of a point.
-    lines : iterable of sequences of places, or mapping from names to these
-        Connections: rods, links, springs, contours fixed in bodies.
+    lines, springs : iterable of sequences of places, or mapping to these
+        Drawn as lines, and as coils between two places.
     contacts : PointContact, or iterable of these
         Draws the traces on both bodies, and their surfaces.
     surfaces : surface, rim or edge, or iterable of these
-        Planes, spheres, ellipsoids, tori and rims are drawn as lines.
-    springs : iterable of pairs of places, or mapping from names to these
-        Drawn as coils.
     forces : mapping, optional
         Name -> pair of a place and a Vector, a triple of expressions in the
         states and multipliers, or an array (N, 3) like those of
-        ``trajectory.reactions``. Arrows have one scale; the legend has the
-        size of the longest.
+        ``trajectory.reactions``.
     view : optional
         ``'3d'``, or a plane: the axes to the right and upwards, ``'xz'``.
     camera : pair of float
@@ -96,22 +85,19 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     constants : mapping, optional
         Numbers for constants that only the picture has.
     inputs : mapping, optional
-        As for :func:`~sympy_constrained.numeric.simulate`, if places depend
-        on specified functions.
+        As for :func:`~sympy_constrained.numeric.simulate`.
     trails : bool
         Whether the paths of mass centres and points are drawn.
     speed : float, optional
-        Of the picture relative to the motion: 1 is real time, 0.1 slow
-        motion. By default 1 unless that is too short or too long to watch.
+        Of the picture relative to the motion; by default 1 unless that is too
+        short or too long to watch.
     fps : float
-        Pictures for each second.
     save : path, optional
-        Write a ``.gif``, or another format if matplotlib finds ffmpeg. For a
-        page in HTML see :func:`.report`.
+        Write a ``.gif``, or another format if matplotlib finds ffmpeg.
     ax : matplotlib axes, optional
         Made with ``projection='3d'`` for a view in space.
     progress : bool, optional
-        Draw a progress bar while saving; by default in a terminal.
+        Show a progress bar while saving; by default in a terminal.
 
     Returns
     =======
@@ -186,20 +172,12 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
     ==========
 
     trajectory : Trajectory
-    model, points, lines : optional
-        What to draw, as for :func:`animate`.
     times : int or sequence of float
         The number of times from start to end, or the times.
-    contacts, surfaces, springs, forces, view, camera, origin : optional
-    frame, constants, inputs, trails, ax : optional
+    others
         As for :func:`animate`.
     legend : bool
         Whether the names of bodies are below the picture.
-
-    Returns
-    =======
-
-    matplotlib.figure.Figure
 
     """
     trajectory = with_units(trajectory, model)

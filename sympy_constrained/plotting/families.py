@@ -13,9 +13,6 @@ MARKERS = {'branch': 's', 'fold': '>', 'hopf': 'o', 'zero': 'D'}
 def plot_family(family, over, show=None, axes=None):
     """States of steady motions, and their eigenvalues, over one of them.
 
-    Explanation
-    ===========
-
     Stable and marginal motions are drawn solid, unstable ones dashed. Markers
     are critical motions. The lower picture has the real parts of the
     eigenvalues, and the imaginary parts in grey.
@@ -23,20 +20,11 @@ def plot_family(family, over, show=None, axes=None):
     Examples
     ========
 
-    >>> from sympy import cos, sin, symbols
-    >>> from sympy.physics.mechanics import dynamicsymbols
-    >>> from sympy_constrained import UdwadiaKalabaMethod
-    >>> from sympy_constrained.numeric import equilibria
-    >>> from sympy_constrained.plotting import plot_family
-    >>> m, g, l, W = symbols('m g l W')
-    >>> q = dynamicsymbols('q')
-    >>> carried = UdwadiaKalabaMethod(
-    ...     m*l**2*(q.diff()**2 + W**2*sin(q)**2)/2 + m*g*l*cos(q), [q])
-    >>> rest, = equilibria(carried, {q: 0}, constants={
-    ...     m: 1, g: 9.81, l: 1, W: 1})
-    >>> figure = plot_family(rest.follow(along=W, until={W: (0, 5)}), W, [q])
-    >>> figure.axes[1].get_xlabel()
-    '$W$'
+    With the family in :func:`~sympy_constrained.numeric.steady.family.follow`:
+
+    ::
+
+        figure = plot_family(hanging, W, [q])
 
     Parameters
     ==========
@@ -47,11 +35,6 @@ def plot_family(family, over, show=None, axes=None):
     show : sequence of SymPy objects or names, optional
         What to draw; by default the coordinates that change.
     axes : pair of matplotlib axes, optional
-
-    Returns
-    =======
-
-    matplotlib.figure.Figure
 
     """
     if axes is None:

@@ -17,14 +17,7 @@ def plot_fit(result, units=None):
 
     A column for each output of each motion. Residuals are in standard
     deviations; 95 percent of them lie in the grey band if the model fits.
-
-    Parameters
-    ==========
-
-    result : Identification
-    units : mapping, optional
-        Output or ``'t'`` -> text.
-
+    ``units`` maps outputs and ``'t'`` to texts.
     """
     check_kind('result', result, Identification,
                "Pass the result of `identify`.")

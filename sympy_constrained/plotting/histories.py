@@ -23,27 +23,12 @@ QUIET = 1e-6
 def plot(trajectory, model=None):
     """Overview: states, energy, constraint forces and multipliers.
 
-    Explanation
-    ===========
+    Each kind of quantity has a panel. Two coordinates that locate a point are
+    drawn as its path. Residuals below the tolerance and a constant energy have
+    a line in the title instead.
 
-    There is a panel for each quantity: angles, positions, their rates, ... Two
-    coordinates that locate a point are drawn as its path. Residuals, and an
-    energy that does not change, have a panel if they are above the tolerance,
-    otherwise a line in the title.
-
-    Parameters
-    ==========
-
-    trajectory : Trajectory
-    model : optional
-        What was simulated: a method, a ready model or a SymPy object. It
-        names the picture, and knows units and paths.
-
-    Returns
-    =======
-
-    matplotlib.figure.Figure
-
+    The ``model`` that was simulated, a method, a ready model or a SymPy
+    object, names the picture, and knows units and paths.
     """
     trajectory = with_units(trajectory, model)
     panels, notes = _state_panels(trajectory, model), []
@@ -95,18 +80,9 @@ def _force_panels(trajectory):
 
 
 def plot_states(trajectory, names=None, ax=None):
-    """Histories of states.
+    """Histories of states, by SymPy object or name; all by default.
 
     Without names and axes, coordinates and speeds get a panel for each unit.
-
-    Parameters
-    ==========
-
-    trajectory : Trajectory
-    names : iterable of SymPy objects or str, optional
-        All states by default.
-    ax : matplotlib axes, optional
-
     """
     check_trajectory(trajectory)
     if names is None and ax is None:
@@ -128,10 +104,7 @@ def plot_states(trajectory, names=None, ax=None):
 
 
 def plot_residuals(trajectory, ax=None):
-    """The largest residual of the constraints, and the tolerance.
-
-    On a logarithmic scale, for positions and for velocities.
-    """
+    """The largest residuals of positions and velocities, and the tolerance."""
     check_trajectory(trajectory)
     rows = np.maximum(np.abs(trajectory.residuals), FLOOR).T
     names = trajectory.residual_names
@@ -151,9 +124,8 @@ def plot_residuals(trajectory, ax=None):
 
 
 def plot_energy(trajectory, ax=None):
-    """Change of the energy, and the work done since the start.
-
-    Without axes, nonzero power has a second panel.
+    """Change of the energy, the work since the start and, unless axes are
+    given, nonzero power.
     """
     energy = known(trajectory, 'energy')
     if ax is None and _has_power(trajectory):
@@ -183,19 +155,11 @@ def plot_power(trajectory, ax=None):
 
 
 def plot_phase(trajectory, x, v=None, ax=None):
-    """Path in a phase plane, open circle at the start, full at the end.
+    """Path in a phase plane, from an open circle to a full one; events are
+    crosses.
 
-    Events are crosses.
-
-    Parameters
-    ==========
-
-    trajectory : Trajectory
-    x, v : SymPy object or str
-        States or multipliers. By default ``v`` is the rate of the state
-        ``x``.
-    ax : matplotlib axes, optional
-
+    ``x`` and ``v`` are states or multipliers, by SymPy object or name; ``v``
+    is by default the rate of the state ``x``.
     """
     check_trajectory(trajectory)
     places = trajectory[x]
@@ -231,9 +195,8 @@ def plot_constraint_forces(trajectory, ax=None, speeds=None):
 
 
 def plot_multipliers(trajectory, ax=None, rows=None):
-    """Multipliers of the constraints, or of some rows.
-
-    Where rows are redundant, those of least norm.
+    """Multipliers of the constraints, or of some rows; of least norm where
+    rows are redundant.
     """
     check_trajectory(trajectory)
     rows = range(len(trajectory.multiplier_names)) if rows is None else rows
@@ -252,18 +215,9 @@ def plot_multipliers(trajectory, ax=None, rows=None):
 def plot_reactions(trajectory, names=None, ax=None):
     """Forces and moments in joints, of a run with ``reactions``.
 
-    Of one joint the components, of several the magnitudes. Without axes,
-    forces or moments that vanish have no panel.
-
-    Parameters
-    ==========
-
-    trajectory : Trajectory
-    names : str or iterable of str, optional
-        Joints or rows; all by default.
-    ax : pair of matplotlib axes, optional
-        For forces and moments.
-
+    Of one joint or row of the ``names`` the components, of several or all the
+    magnitudes. ``ax`` is a pair for forces and moments; without it those that
+    vanish have no panel.
     """
     check_trajectory(trajectory)
     if not trajectory.reactions:

@@ -23,17 +23,11 @@ MOST_CURVES = 8
 def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
     """A quantity of many runs over the parameter that varies.
 
-    Explanation
-    ===========
-
-    The title counts runs without a result and runs that ended early; the
-    latter are drawn as crosses or dashed. If a second parameter varies, each
-    of its values has a curve.
+    Runs that ended early are drawn as crosses or dashed. If a second parameter
+    varies, each of its values has a curve.
 
     Examples
     ========
-
-    From pairs, whose parameter need not be a constant of the model:
 
     >>> from sympy_constrained.plotting import plot_sweep
     >>> runs = [({'l': length}, length**0.5) for length in range(1, 9)]
@@ -50,19 +44,12 @@ def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
     quantity : SymPy object, str or callable, optional
         A state or multiplier, ``'energy'``, ``'work'``, ``'power'``, ...,
         or a function of a Trajectory that returns a history or a number.
-        Optional if the runs have numbers instead of trajectories.
+        Not needed for runs with numbers instead of trajectories.
     show : {'final', 'histories'}
-        The last value of each history, or the histories themselves, coloured
-        by the parameter.
+        The last value of each history, or the histories themselves.
     parameter : SymPy object or str, optional
-        The one on the axis or of the colours. Needed if several vary; the
-        others then distinguish the curves.
+        The one on the axis or of the colours, if several vary.
     ax : matplotlib axes, optional
-
-    Returns
-    =======
-
-    matplotlib.figure.Figure
 
     """
     check_choice('show', show, ('final', 'histories'))

@@ -84,23 +84,16 @@ def report(method, start, constants=None, inputs=None, *, title=None,
            comparison=None) -> Report:
     """Return one page with a model, its equations and its motion.
 
-    Explanation
-    ===========
-
-    The page is a file without references to others: it works without a
-    network. It contains the model, its constraints and their classes, the
-    equations of motion, and a view in which a browser integrates them, with
-    sliders for the constants and the start. The equations are those that
-    :func:`.compile_equations` compiles, written in JavaScript; the steps are
-    those of ``'DOP853'`` with a projection onto the constraints after each,
-    as in :func:`.simulate`.
+    The page needs no network. It contains the model, its constraints and their
+    classes, the equations of motion, and a view in which a browser integrates
+    them by the steps of ``'DOP853'`` with projection, with sliders for the
+    constants and the start.
 
     Bodies are drawn as links to the points fixed in them and as the
     homogeneous disc, rod or ellipsoid that has their inertia. Arrows are the
-    ``forces``; without these joint reactions if the model has joints or rows
-    with a place, otherwise mass times the acceleration that the constraints
-    add to each body. The ``visual`` of a ready model has keyword arguments
-    for this function, too.
+    ``forces``, else joint reactions, else mass times the acceleration that the
+    constraints add to each body. The ``visual`` of a ready model has keyword
+    arguments for this function.
 
     Examples
     ========
@@ -120,8 +113,7 @@ def report(method, start, constants=None, inputs=None, *, title=None,
 
     method : a method, EquationsOfMotion or CompiledEquations
     start : mapping or sequence
-        A guess for the states at the start, which is made consistent. The
-        page states which values were changed.
+        A guess for the states at the start, which is made consistent.
     constants : mapping, optional
         Value of each constant.
     inputs : mapping, optional
@@ -136,8 +128,7 @@ def report(method, start, constants=None, inputs=None, *, title=None,
         Where rows act that were given as expressions, as for
         ``joint_reactions``.
     up : str, optional
-        The axis that points upwards, such as ``'z'`` or ``'-z'``; by default
-        the one opposite to the weights.
+        The axis upwards, ``'z'`` or ``'-z'``, ...; by default against weights.
     picture : mapping, optional
         Numbers for constants that only the picture has.
     units : mapping, optional
@@ -151,19 +142,13 @@ def report(method, start, constants=None, inputs=None, *, title=None,
     speed : float
         Of the picture relative to the motion.
     comparison : Comparison, optional
-        The result of :func:`.compare`, to be shown as a table.
-
-    Returns
-    =======
-
-    Report
+        Shown as a table.
 
     Raises
     ======
 
     UnsupportedFeatureError
-        If the equations contain what a browser cannot evaluate, such as
-        Python functions.
+        If a browser cannot evaluate the equations.
     ConstraintError
         If the start cannot be made consistent.
 
@@ -178,8 +163,9 @@ def report(method, start, constants=None, inputs=None, *, title=None,
     if units is None:
         units = units_of(arguments_of(drawn)[1]) if drawn else {}
     units = {label(name): text for name, text in units.items()}
-    scene = Scene(functions, drawn, points, lines, contacts, surfaces,
-                  springs, view, up, origin, frame, picture)
+    scene = Scene(functions, drawn, view, up, picture, points=points,
+                  lines=lines, contacts=contacts, surfaces=surfaces,
+                  springs=springs, origin=origin, frame=frame)
     scene.add_forces(method, forces, rows)
     data = functions.data(functions.write_extra(scene.drift))
     scene.write()
@@ -198,7 +184,7 @@ def report(method, start, constants=None, inputs=None, *, title=None,
     classes, redundant = examined(method)
     return Report(Template(text_of('page.html')).substitute(
         title=escape(name), css=text_of('page.css'),
-        model=model_tables(compiled, scene.system, x, units),
+        model=model_tables(compiled, scene.find.system, x, units),
         moved=moved(compiled.states, given, x),
         units='Values are in SI units.' if units else (
             'Values have the units of the constants.'),

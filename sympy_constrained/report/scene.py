@@ -1,8 +1,4 @@
-"""What a page draws: bodies, links, shapes, surfaces and forces.
-
-Places are functions of the state in JavaScript; a part of the scene refers to
-their positions in the result.
-"""
+"""What a page draws; places are functions of the state in JavaScript."""
 from __future__ import annotations
 
 from contextlib import suppress
@@ -19,15 +15,13 @@ from ..contact import (
     SphereSurface, TorusSurface)
 from ..errors import ConstrainedDynamicsError, KinematicsError
 from ..graph import Graph, read
-from ..model.call_signatures import as_list
 from ..model.kinetics import axes_of_body, measure_dyadic
 from ..model.loads import parse_loads
 from ..numeric.codegen.native import with_given
 from ..numeric.names import number
 from ..scene.labels import checked_view
-from ..scene.parts import (
-    fixed_pairs, located_bodies, named_lines, named_places, seeds, sides_of)
-from ..scene.positions import Positions, system_of
+from ..scene.parts import Drawables
+from ..scene.scene_items import flat_axis
 from ..scene.wireframes import unknown
 
 
@@ -39,56 +33,42 @@ AXES = 'xyz'
 
 
 class Scene:
-    """The scene of a model; arguments are those of :func:`.report`.
+    """The scene of a model; arguments are those of :func:`.report`."""
 
-    ``data`` is what the page gets.
-    """
-
-    def __init__(self, functions, model, points=(), lines=(), contacts=(),
-                 surfaces=(), springs=(), view=None, up=None, origin=None,
-                 frame=None, constants=None):
+    def __init__(self, functions, model, view=None, up=None, constants=None,
+                 **shown):
         compiled = functions.compiled
-        points, lines = named_places(points), named_lines(lines)
-        springs = named_lines(springs)
-        surfaces = [*as_list(surfaces, 'surfaces'),
-                    *(geometry for _, geometry, _ in sides_of(contacts))]
-        self.system = system_of(model)
         numbers = {**dict(zip(compiled.constants, compiled.p)), **{
             x: Float(number(value), 17)
             for x, value in (constants or {}).items()}}
-        self.find = find = Positions(
-            SimpleNamespace(states=compiled.states, constants=numbers), model,
-            seeds(points, lines, surfaces), origin, frame, None, None, points)
+        self.shown = shown = Drawables(SimpleNamespace(
+            states=compiled.states, constants=numbers), model, **shown)
+        self.find = find = shown.find
         self.functions, self.g = functions, find._builder
         self.numbers = {x: value for x, value in numbers.items()
                         if x not in compiled.constants}
         self.refs, self.where, self.data = [], {}, {'parts': []}
-        bodies, lost = located_bodies(find)
-        if lost and not points and not lines:
-            warn(f"Not all bodies are drawn: {lost}.", stacklevel=3)
+        if shown.lost and not shown.points and not shown.lines:
+            warn(f"Not all bodies are drawn: {shown.lost}.", stacklevel=3)
         self.moving = [find._builder.input(x, dynamic=True)
                        for x in (*compiled.states, compiled.equations.t)]
-        shown = {surface.frame for surface in surfaces}
-        for color, (body, place, axes) in enumerate(bodies):
-            self.add_body(color, body, place, axes, shown)
-        self.add_lines('line', lines)
-        self.add_lines('spring', springs)
-        for color, (name, place) in enumerate(points.items(), len(bodies)):
-            self.add('dot', at=self.place(find.position(place)), name=name,
-                     color=color, trail=True)
-        for k, surface in enumerate(surfaces):
-            self.add_surface(k, surface)
+        for color, (body, place, axes) in enumerate(shown.bodies):
+            self.add_body(color, body, place, axes)
+        for kind, lines in ('line', shown.lines), ('spring', shown.springs):
+            for name, places in lines:
+                self.add(kind, name=name, at=[*map(self.place, places)])
+        for color, (name, place) in enumerate(
+                shown.points.items(), len(shown.bodies)):
+            self.add('dot', at=self.place(place), name=name, color=color,
+                     trail=True)
+        for k, (surface, base, axes) in enumerate(shown.surfaces):
+            self.add_surface(k, surface, base, axes)
         if self.unknown(self.refs):
             raise unknown(self.unknown(self.refs), 'a place in the picture')
         self.view(view, up)
 
     def add(self, kind, **values):
         self.data['parts'].append({'kind': kind, **values})
-
-    def add_lines(self, kind, lines):
-        for name, line in lines:
-            self.add(kind, name=name, at=[
-                self.place(self.find.position(p)) for p in line])
 
     def place(self, quantity):
         """Where the entries of a position or rotation begin."""
@@ -121,7 +101,7 @@ class Scene:
 
     # -- parts -----------------------------------------------------------
 
-    def add_body(self, color, body, place, axes, shown):
+    def add_body(self, color, body, place, axes):
         """Links to neighbouring points, the shape of the inertia, a dot; a
         block if the body slides without turning.
         """
@@ -132,23 +112,22 @@ class Scene:
             return
         frame = self.inertia_frame(body) if rigid else None
         ratios = self.gyration(body, frame) if frame else None
-        if ratios and frame not in shown:
+        if ratios and frame not in self.shown.frames:
             self.add('shape', at=at, color=color, linked=linked,
                      axes=self.place(self.find.rotation(frame)),
                      ratios=len(self.refs))
             self.refs += ratios
         slides = rigid and axes and not (
-            ratios or linked or frame in shown or self.moves(axes))
+            ratios or linked or frame in self.shown.frames
+            or self.moves(axes))
         self.add('dot', at=at, name=body.name, color=color, trail=True,
                  small=rigid, **(
                      {'block': self.place(axes)} if slides else {}))
 
     def add_links(self, color, body, moves):
         """Links of a body that moves, or supports; whether it has any."""
-        links = [tuple(map(self.find.position, link))
-                 for link in fixed_pairs(body, self.find.frame)
-                 if self.find.has(link[1])]
-        for a, b in links:
+        links = self.shown.links(body)
+        for a, b in links.values():
             if moves:
                 self.add('link', at=[self.place(a), self.place(b)],
                          color=color, rigid=isinstance(body, RigidBody),
@@ -181,14 +160,12 @@ class Scene:
                  *compiled.inputs.called}
         return [str(x) for x in self.g.symbols_of(*refs) if x not in known]
 
-    def add_surface(self, k, surface):
+    def add_surface(self, k, surface, base, axes):
         """A surface, whose points are a function of its parameters."""
         kind = next((text for known, text in MESHES.items()
                      if isinstance(surface, known)), None)
         if not kind:
             return
-        base, axes = (self.find.position(surface.point),
-                      self.find.rotation(surface.frame))
         own = [Dummy() for _ in surface.parameters]
         numbers = surface.with_parameters(*own).position().to_matrix(
             surface.frame)
@@ -210,7 +187,8 @@ class Scene:
         if forces:
             self.add_given(forces, equations)
         elif not self.add_reactions(method, equations, rows) and (
-                self.system is not None and equations.u == self.system.u
+                self.find.system is not None
+                and equations.u == self.find.system.u
                 and equations.multipliers):
             points = self.added(self.find._kinematics)
             if points:
@@ -307,7 +285,8 @@ class Scene:
         refs, g = self.refs, self.g
         weight, centres = (0, 0, 0), {
             body.masscenter for body in self.find.bodies}
-        loads = () if self.system is None else parse_loads(self.system.loads)
+        system = self.find.system
+        loads = () if system is None else parse_loads(system.loads)
         for location, vector in loads:
             if location in centres and self.find.frame is not None:
                 force = self.find._kinematics.measure(vector, self.find.frame)
@@ -328,17 +307,12 @@ class Scene:
     def flat_axis(self, found):
         """The axis that no place moves along and about which bodies turn."""
         parts = self.data['parts']
-        places = [k for part in parts for k in np.ravel(part['at'])]
-        turns = [part['axes'] for part in parts if 'axes' in part]
-        if not places:
-            return 2
-
-        def is_flat(k):
-            axes = [i + 3*k + j for i in turns for j in range(3)]
-            return np.ptp(found[:, [i + k for i in places]]) < 1e-12 and (
-                np.ptp(found[:, axes], axis=0).max(initial=0) < 1e-12)
-
-        return next(filter(is_flat, (2, 1, 0)), None)
+        places = [found[:, k:k + 3] for part in parts
+                  for k in np.ravel(part['at'])]
+        return flat_axis(
+            np.concatenate(places or [np.zeros((1, 3))]),
+            [found[:, k:k + 9].reshape(-1, 3, 3) for k in {
+                part['axes'] for part in parts if 'axes' in part}])
 
     def against_weights(self, weights, flat):
         """The axis opposite to loads that are constant, None without any."""

@@ -1,4 +1,4 @@
-"""What pictures and pages draw of a model: bodies, links and places."""
+"""What pictures and pages draw of a model: bodies, places and surfaces."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -8,6 +8,61 @@ from sympy.physics.vector import Point
 
 from .. import _compat
 from ..model.call_signatures import as_list
+from .positions import Positions
+
+
+class Drawables:
+    """Bodies, places and surfaces with positions, whose values ``find`` has.
+
+    The parameters are those of :func:`.animate`.
+    """
+
+    def __init__(self, trajectory, model, points=(), lines=(), contacts=(),
+                 surfaces=(), springs=(), origin=None, frame=None,
+                 constants=None, inputs=None):
+        points, lines, springs = (
+            named_places(points), named_lines(lines), named_lines(springs))
+        # Point, geometry and body of both sides of each contact.
+        self.sides = [tuple(getattr(contact, side + part) for part in (
+            '_point', '_geometry', '')) for contact in as_list(
+                contacts, 'contacts') for side in ('child', 'parent')]
+        surfaces = [*as_list(surfaces, 'surfaces'),
+                    *(geometry for _, geometry, _ in self.sides)]
+        needed = [*points.values(), *(p for _, line in lines for p in line),
+                  *(surface.point for surface in surfaces)]
+        self.find = find = Positions(
+            trajectory, model, [p for p in needed if isinstance(p, Point)],
+            origin, frame, constants, inputs, points)
+        self.bodies, self.lost = located_bodies(find)
+        self.points = {name: find.position(p) for name, p in points.items()}
+        self.lines, self.springs = (
+            [(name, [find.position(p) for p in line]) for name, line in kind]
+            for kind in (lines, springs))
+        self.surfaces = [(surface, find.position(surface.point),
+                          find.rotation(surface.frame))
+                         for surface in surfaces]
+        self.frames = {surface.frame for surface in surfaces}
+
+    def links(self, body):
+        """Pairs of points, with positions, at constant places in a body.
+
+        A particle is joined to the next points in a frame that turns.
+        """
+        find, reached, pairs = self.find, [body.masscenter], []
+        is_rigid = isinstance(body, RigidBody)
+        for here in reached:
+            for there, vector in _compat.positions(here).items():
+                if there not in reached and all(
+                        (frame == body.frame if is_rigid
+                         else frame != find.frame)
+                        and not numbers.has(_compat.time_symbol())
+                        for numbers, frame in vector.args):
+                    if vector.args and find.has(there):
+                        pairs.append((here, there))
+                    if is_rigid:
+                        reached.append(there)
+        return {frozenset(pair): tuple(map(find.position, pair))
+                for pair in pairs}
 
 
 def located_bodies(find):
@@ -29,40 +84,6 @@ def located_bodies(find):
               f'not connected to {find.origin}; locate it from there')
     return found, ('the mass centre has no known position for '
                    f'{", ".join(lost)} ({reason})')
-
-
-def fixed_pairs(body, inertial):
-    """The points of a skeleton, from the mass centre.
-
-    A particle is joined to the next points in a frame that turns.
-    """
-    reached, pairs = [body.masscenter], []
-    is_rigid = isinstance(body, RigidBody)
-    for here in reached:
-        for there, vector in _compat.positions(here).items():
-            if there not in reached and all(
-                    (frame == body.frame if is_rigid else frame != inertial)
-                    and not numbers.has(_compat.time_symbol())
-                    for numbers, frame in vector.args):
-                if vector.args:
-                    pairs.append((here, there))
-                if is_rigid:
-                    reached.append(there)
-    return pairs
-
-
-def sides_of(contacts):
-    """Point, geometry and body of the child and the parent of contacts."""
-    return [tuple(getattr(contact, side + part) for part in (
-        '_point', '_geometry', '')) for contact in as_list(
-            contacts, 'contacts') for side in ('child', 'parent')]
-
-
-def seeds(points, lines, surfaces):
-    """Points that must have a position."""
-    located = [*points.values(), *(p for _, line in lines for p in line),
-               *(surface.point for surface in surfaces)]
-    return [p for p in located if isinstance(p, Point)]
 
 
 def named_places(points):

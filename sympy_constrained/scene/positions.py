@@ -74,7 +74,7 @@ class Positions:
 
     def __init__(self, trajectory, model=None, seeds=(), origin=None,
                  frame=None, constants=None, inputs=None, named=()):
-        system = system_of(model)
+        self.system = system = system_of(model)
         self.trajectory, self.inputs = trajectory, inputs
         self.given = {name: place for name, place in dict(named).items()
                       if not isinstance(place, str)}

@@ -10,11 +10,8 @@ from sympy.physics.mechanics import Particle
 
 from ..contact import CircularRim
 from ..errors import MissingIngredientError
-from ..model.call_signatures import as_list
 from .labels import COLORS, checked_view, unit_of
-from .parts import (
-    fixed_pairs, located_bodies, named_lines, named_places, seeds, sides_of)
-from .positions import Positions
+from .parts import Drawables
 from .wireframes import wireframe
 
 
@@ -81,17 +78,6 @@ class Trail:
                 + self.base)[:, None]
 
 
-def placed(find, lines):
-    return [(name, [find.position(p) for p in line]) for name, line in lines]
-
-
-def placed_forces(find, forces):
-    """Names, positions, and vectors or arrays of forces."""
-    return [(name, find.position(place),
-             acts if np.ndim(acts) == 2 else find.vector(acts))
-            for name, (place, acts) in forces.items()]
-
-
 class SceneItems:
     """Everything in a picture; the parameters are those of :func:`.animate`.
 
@@ -99,68 +85,58 @@ class SceneItems:
     view in space; ``low`` and ``high``, shape (3,), are limits of the axes.
     """
 
-    def __init__(self, trajectory, model, times, points=(), lines=(),
-                 contacts=(), surfaces=(), view=None, origin=None, frame=None,
-                 constants=None, inputs=None, trails=True, springs=(),
-                 forces=None, drawn=slice(None)):
-        points, lines = named_places(points), named_lines(lines)
-        springs, forces = named_lines(springs), dict(forces or {})
-        sides = sides_of(contacts)
-        surfaces = [*as_list(surfaces, 'surfaces'),
-                    *(geometry for _, geometry, _ in sides)]
-        find = Positions(trajectory, model, seeds(points, lines, surfaces),
-                         origin, frame, constants, inputs, points)
-        bodies, lost = located_bodies(find)
-        solid = {s.frame for s in surfaces if not isinstance(s, CircularRim)}
-        bones = skeletons(find, [body for body, _, _ in bodies if getattr(
+    def __init__(self, trajectory, model, times, view=None, trails=True,
+                 forces=None, drawn=slice(None), **shown):
+        shown = Drawables(trajectory, model, **shown)
+        find, bodies = shown.find, shown.bodies
+        solid = {s.frame for s, *_ in shown.surfaces
+                 if not isinstance(s, CircularRim)}
+        bones = skeletons(shown, [body for body, *_ in bodies if getattr(
             body, 'frame', None) not in solid])
-        points = {name: find.position(p) for name, p in points.items()}
-        lines, springs = placed(find, lines), placed(find, springs)
-        bases = [(find.position(s.point), find.rotation(s.frame))
-                 for s in surfaces]
-        touched = [find.position(p) for p, _, _ in sides]
-        acting = placed_forces(find, forces)
+        touched = [find.position(p) for p, *_ in shown.sides]
+        acting = [(name, find.position(place),
+                   acts if np.ndim(acts) == 2 else find.vector(acts))
+                  for name, (place, acts) in (forces or {}).items()]
         find.evaluate(times)
         # without paths, only what is drawn has to be inside the axes
         self._drawn = slice(None) if trails else drawn
 
-        traces = list(contact_traces(sides, touched, bases))
-        dots, color = self._add_bodies(
-            bodies, bones, {s.frame for s in surfaces}, lines, traces, points,
-            trails)
-        self.items[:0] = surface_items(surfaces, bases, find.numbers, traces,
-                                       [(item.values, self._part(item))
-                                        for item in self.items],
-                                       {getattr(body, 'frame', None): (
-                                           body.name, color[body])
-                                        for body in color})
-        check_drawn(self.items, lost, bool(points or lines))
+        traces = list(contact_traces(shown, touched))
+        dots, color = self._add_bodies(shown, bones, traces, trails)
+        self.items[:0] = surface_items(
+            shown, traces,
+            [(item.values, self._part(item)) for item in self.items],
+            {getattr(body, 'frame', None): (body.name, color[body])
+             for body in color})
+        check_drawn(self.items, shown.lost, shown.points or shown.lines)
         self._choose_view(view, [axes for _, _, axes in bodies if axes])
         extent = np.ptp(self._corners(), axis=0).max() or 1.
         self._add_triads(dots, extent)
         self._add_supports([
             *chain(*(bones.get(body, ()) for body in color)),
-            *(x for _, x in lines if len(x) <= MOST_JOINTS)], extent)
-        self._add_springs(springs, extent)
+            *(x for _, x in shown.lines if len(x) <= MOST_JOINTS)], extent)
+        self._add_springs(shown.springs, extent)
         self._add_forces(acting, trajectory, times, extent, drawn)
         low, high = self._corners()
         size = (high - low)[list(self.shown)].max() or 1.
         room = np.maximum(high - low, LEAST*size)*(1/2 + MARGIN)
         self.low, self.high = (low + high)/2 - room, (low + high)/2 + room
 
-    def _add_bodies(self, bodies, bones, shown, lines, traces, points, trails):
+    def _add_bodies(self, shown, bones, traces, trails):
         """Paths, lines, bars and dots; returns the bodies that are dots, and
-        the colours. Frames that are ``shown`` have a surface.
+        the colours.
         """
-        moving = [body for body in bodies if not at_rest(*body[1:])]
+        moving = [body for body in shown.bodies if not at_rest(*body[1:])]
         colors = cycle(COLORS)
         color = {body: next(colors) for body, _, _ in moving}
-        dots = [item for item in moving if isinstance(item[0], Particle)
-                or not bones.get(item[0]) and item[0].frame not in shown]
-        self.items = [*path_items(moving, color, trails), *line_items(lines),
-                      *bar_items(bones, color, shown), *traces,
+        dots = [(body, *rest) for body, *rest in moving
+                if isinstance(body, Particle)
+                or not bones.get(body) and body.frame not in shown.frames]
+        self.items = [*path_items(moving, color, trails),
+                      *line_items(shown.lines),
+                      *bar_items(bones, color, shown.frames), *traces,
                       *dot_items(dots, color),
-                      *point_items(points, colors, trails)]
+                      *point_items(shown.points, colors, trails)]
         return dots, color
 
     def _add_triads(self, dots, extent):
@@ -248,11 +224,8 @@ class SceneItems:
     def _choose_view(self, view, rotations):
         """Show a plane that contains the motion, or space."""
         if checked_view(view) is None:
-            size = np.ptp(self._corners(), axis=0)
-            flat = size <= 1e-9*max(1e-9, size.max())
-            view = next((v for v, k in (('xy', 2), ('xz', 1), ('yz', 0))
-                         if flat[k] and all(is_constant(R.values[:, k])
-                                            for R in rotations)), '3d')
+            flat = flat_axis(self._corners(), [x.values for x in rotations])
+            view = ''.join(x for k, x in enumerate(AXES) if k != flat)
         self.shown = (0, 1, 2) if view == '3d' else tuple(
             map(AXES.index, view))
 
@@ -282,16 +255,15 @@ class SceneItems:
 
 # -- bodies, points, lines -----------------------------------------------
 
-def skeletons(find, bodies):
-    """Body -> pairs of neighbouring points at constant places in it."""
+def skeletons(shown, bodies):
+    """Body -> its links; a rod between two particles is the later one's."""
     taken, found = set(), {}
-    # A rod between two particles belongs to the later one.
     for body in sorted(reversed(bodies), key=lambda body: isinstance(
             body, Particle)):
-        pairs = [pair for pair in fixed_pairs(body, find.frame)
-                 if find.has(pair[1]) and frozenset(pair) not in taken]
-        taken.update(map(frozenset, pairs))
-        found[body] = [tuple(map(find.position, pair)) for pair in pairs]
+        links = shown.links(body)
+        found[body] = [link for pair, link in links.items()
+                       if pair not in taken]
+        taken.update(links)
     return {body: found[body] for body in bodies}
 
 
@@ -365,10 +337,11 @@ def check_drawn(items, lost, others):
 
 # -- surfaces ------------------------------------------------------------
 
-def contact_traces(sides, touched, bases):
+def contact_traces(shown, touched):
     """The traces of contacts on both bodies; their surfaces are the last."""
-    for i, ((_, _, body), point, (base, axes)) in enumerate(zip(
-            sides, touched, bases[len(bases) - len(sides):])):
+    first = len(shown.surfaces) - len(touched)
+    for i, ((_, _, body), point, (_, base, axes)) in enumerate(zip(
+            shown.sides, touched, shown.surfaces[first:])):
         local = np.einsum('kji,kj->ki', axes.values,
                           point.values - base.values)
         yield Trail(local, {
@@ -376,14 +349,14 @@ def contact_traces(sides, touched, bases):
             'label': f'trace on {body.name}'}, axes.values, base.values)
 
 
-def surface_items(surfaces, bases, numbers, traces, seen, owners):
+def surface_items(shown, traces, seen, owners):
     """Wireframes; of unbounded surfaces as much as the motion needs.
 
     ``seen`` has values and which of them are drawn; ``owners`` maps frames to
     the name and colour of moving bodies.
     """
-    first = len(surfaces) - len(traces)         # those of contacts are last
-    for i, (surface, (base, axes)) in enumerate(zip(surfaces, bases)):
+    numbers, first = shown.find.numbers, len(shown.surfaces) - len(traces)
+    for i, (surface, base, axes) in enumerate(shown.surfaces):
         local = np.concatenate([np.einsum(
             'kji,kmj->kmi', axes.values, x - base.values[:, None])[
                 part].reshape(-1, 3) for x, part in seen] or [
@@ -404,6 +377,14 @@ def surface_items(surfaces, bases, numbers, traces, seen, owners):
 def is_constant(values):
     """Whether an array does not change with time, but for rounding."""
     return np.ptp(values, axis=0).max() <= 1e-12*max(1., abs(values).max())
+
+
+def flat_axis(points, rotations):
+    """The axis that no point ``(n, 3)`` leaves and about which bodies turn."""
+    size = np.ptp(points, axis=0)
+    flat = size <= 1e-9*max(1e-9, size.max())
+    return next((k for k in (2, 1, 0) if flat[k] and all(
+        is_constant(R[:, k]) for R in rotations)), None)
 
 
 def at_rest(place, axes):

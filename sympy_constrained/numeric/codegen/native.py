@@ -171,23 +171,22 @@ def run_batch(entry, size, t, x, p, r, count):
     most = min(BLOCK, max(CACHED//count, lanes)//lanes*lanes)
     padded = min(most, -(-size//lanes)*lanes)
     p = np.array(p, dtype=float)
-    given = [np.empty((max(len(values), 1), size)) for values in ([t], x, r)]
-    for rows, values in zip(given, ([t], x, r)):
-        for row, value in zip(rows, values):
-            row[:] = value
-    inputs = [np.empty((len(rows), padded)) for rows in given]
+    inputs = [np.empty((max(len(values), 1), padded))
+              for values in ([t], x, r)]
     out, status = np.empty((count, padded)), np.zeros(padded, dtype=np.int8)
-    result = np.empty((count, size)).T  # reductions of outputs are quicker
-    bad = np.zeros(size, dtype=bool)
+    result = np.empty((count, size)).T if size > most else out.T[:size]
+    bad = np.zeros(size, dtype=bool)    # reductions of outputs are quicker
     addresses = [array.ctypes.data for array in (*inputs, out, status)]
     for start in range(0, size, most):
         here = slice(start, min(start + most, size))
         n = here.stop - start
-        for block, rows in zip(inputs, given):
-            block[:, :n] = rows[:, here]
+        for block, rows in zip(inputs, ([t], x, r)):
+            for row, values in zip(block, rows):
+                row[:n] = values[here] if np.ndim(values) else values
             block[:, n:] = block[:, n - 1:n]
         function(padded, *addresses[:2], p.ctypes.data, *addresses[2:])
-        result[here] = out[:, :n].T
+        if size > most:
+            result[here] = out[:, :n].T
         bad[here] = status[:n]
     return result, bad
 

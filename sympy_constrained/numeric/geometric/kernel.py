@@ -1,10 +1,8 @@
 """Steps of a :class:`.Scheme`, compiled by numba.
 
-The array ``x`` is that of the scheme. Every phase is solved by Newton's
-iteration. A matrix is kept as long as the iteration converges quickly.
-Redundant rows make it singular in the impulses, so a small number is added to
-their diagonal. This damps the change of impulses and not the impulses, and the
-solution remains the same.
+Every phase is solved by Newton's iteration. Redundant rows make its matrix
+singular in the impulses, so a small number is added to their diagonal: this
+damps the change of impulses, and the solution remains the same.
 """
 from __future__ import annotations
 
@@ -124,17 +122,13 @@ def guess(x, first, guesses, history, step, age):
 @njit(cache=True, nogil=True)
 def advance(residual, slopes, residual_2, slopes_2, last, layout, guesses, p,
             nodes, tables, parts, origin, h, begin, age, x, history, states):
-    """Fill the rows ``states`` by the ends of steps from ``x``.
+    """Fill the rows ``states`` by the ends of steps from ``x``; the numbers of
+    steps and evaluations.
 
-    The code is that of the residuals, and of residuals with slopes, of both
-    phases, then that of the end of a step; ``p`` is the address of its
-    constants. The ``layout`` has the numbers of entries before ``h``, of
-    tables, of the unknowns of both phases, the last one perhaps 0, and of
-    states. Tables are evaluated at the ``nodes``, parts of a step. The step
-    number ``begin`` is the first, ``h`` long, after the ``origin``.
-    ``history`` are unknowns of the last three steps, ``age`` their number.
-
-    Returns the numbers of steps and evaluations.
+    The ``layout`` has the numbers of entries before ``h``, of tables, of the
+    unknowns of both phases, and of states. The step number ``begin`` is the
+    first. ``history`` are unknowns of the last three steps, ``age`` their
+    number.
     """
     n, total, first = layout[0], 0, layout[0] + 1 + len(nodes)*layout[1]
     out = np.empty(len(x)*(len(x) + 1))

@@ -22,10 +22,8 @@ NOT_SOLVED = (
 
 
 def check_arguments(integrator, step, order, others):
-    """Raise unless the arguments belong together.
-
-    ``others`` maps names of arguments that have no meaning for fixed steps to
-    whether they were given.
+    """Raise unless the arguments belong together; ``others`` maps names of
+    those that have no meaning for fixed steps to whether they were given.
     """
     if integrator is None:
         if step is not None or order != 2:

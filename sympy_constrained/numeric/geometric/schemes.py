@@ -31,28 +31,15 @@ class Scheme:
 
     The input ``x`` of all code is the work array: the states at the start of
     the step, then the work done, the energy and the forces that are carried
-    from step to step, ``h``, inputs that are tables at all nodes, and the
-    unknowns.
+    from step to step, ``h``, inputs that are tables at all ``nodes``, parts of
+    a step, and the unknowns. ``states`` and ``known`` are the numbers of
+    entries before ``h`` and before the unknowns.
 
-    Attributes
-    ==========
-
-    phases : list of Graph
-        With the outputs ``residual`` and ``slopes`` of equations, one phase
-        after the other.
-    guesses : list of lists
-        For each unknown of a phase the position of the state that it
-        resembles, or CHANGE. IMPULSE or LATER for impulses, which may not be
-        unique: the equation with the number of an impulse is a constraint.
-    end : Graph
-        With the output ``out``, the states at the end of the step.
-    states, known : int
-        Number of entries before ``h``, and of those before the unknowns.
-    inputs : list
-        Symbols of the entries.
-    nodes : ndarray
-        Parts of a step at which the functions are evaluated.
-
+    ``phases`` are graphs with the outputs ``residual`` and ``slopes``, one
+    phase after the other, ``end`` has the states at the end of the step.
+    ``guesses`` has for each unknown of a phase the position of the state that
+    it resembles, or CHANGE, or IMPULSE or LATER for impulses, which may not be
+    unique: the equation with the number of an impulse is a constraint.
     """
 
     def __init__(self, compiled, name, stages=1):
@@ -221,10 +208,8 @@ class Scheme:
 
 
 class Path:
-    """The stages of Gauss's method, and its polynomial in a step.
-
-    ``middle`` are the functions at the stages, ``knots`` those at Lobatto's
-    nodes, without speeds but for the first.
+    """The stages of Gauss's method: functions at these, ``middle``, and at
+    Lobatto's nodes, ``knots``, without speeds but for the first.
     """
 
     def __init__(self, scheme, count):

@@ -28,20 +28,8 @@ MOST, SMALL, REDUNDANT, TINY = 50, 1e-6, 1e-11, 1e-300
 
 
 class Steps:
-    """The loop over steps of a scheme, compiled where possible.
-
-    Attributes
-    ==========
-
-    states : int
-        Number of states, with the work and the energy.
-    parts : ndarray
-        Parts of a step.
-    x : ndarray
-        The work array; see :class:`.Scheme`.
-    is_compiled : bool
-        Whether no loop has to be compiled.
-
+    """The loop over steps of a scheme, compiled where possible; ``x`` is the
+    work array of the :class:`.Scheme`.
     """
 
     def __init__(self, compiled, name, order):

@@ -11,7 +11,6 @@ import numpy as np
 from ..manifold.projection import norms_of
 
 
-TERMS = 'absolute', 'relative', 'gradients', 'violations', 'distances'
 # Multiple of the tolerances that a step may add to an error.
 FACTOR = 10
 # The same for rounding, relative to the largest energy.
@@ -22,6 +21,7 @@ RESIDUAL = 1e-6
 # whose gradient is below this part of its largest one in the run does not act
 # yet, or no longer.
 NOTHING = 1e-5
+TINY = np.finfo(float).tiny
 
 
 class Balance:
@@ -48,93 +48,117 @@ class Balance:
         load = loads.sum(axis=1)
         length = np.abs(x[:, compiled.q_index]).max(axis=1, initial=0.)
         terms = {'absolute': momenta.sum(axis=1) + load,    # energy per atol
-                 'relative': (momenta*np.abs(u)).sum(axis=1) + load*length}
+                 'relative': np.einsum('ki,ki->k', momenta, np.abs(u))
+                 + load*length}
         if self.has_rows:
             A, b = np.abs(outputs['A']), outputs['b'][..., 0]
             products = outputs['A']*accelerations[:, None]
-            masses = np.abs(M.diagonal(axis1=1, axis2=2))
-            free = np.divide(loads, masses, out=np.abs(accelerations),
-                             where=masses > 0)
-            size = (np.abs(products).sum(axis=2) + np.abs(b)
-                    + NOTHING*product(A, free))     # at rest
+            size = np.abs(products).sum(axis=2) + np.abs(b)
+            rest = np.abs(products.sum(axis=2) - b)
+            if (rest > RESIDUAL*size).any():        # such as at rest
+                masses = np.abs(M.diagonal(axis1=1, axis2=2))
+                size += NOTHING*product(A, np.divide(
+                    loads, masses, out=np.abs(accelerations),
+                    where=masses > 0))
             terms['gradients'] = A.max(axis=2)
-            terms['violations'] = np.abs(products.sum(axis=2) - b)/(
+            terms['violations'] = rest/(
                 size + NOTHING*size.max(axis=1, keepdims=True)
-                + np.finfo(float).tiny)
-        terms = {name: np.where(is_exact, value.T, 0.).T
-                 for name, value in terms.items()}
-        return {**terms, 'distances': np.hstack([np.zeros((len(x), 0)), *(
+                + TINY)
+        if not np.all(is_exact):
+            terms = {name: np.where(is_exact, value.T, 0.).T
+                     for name, value in terms.items()}
+        return {**terms, 'distances': self.distances(outputs)}
+
+    def distances(self, outputs):
+        """Of states from the constraints, by residuals and gradients."""
+        return np.concatenate([outputs['M'][:, 0, :0], *(
             np.abs(outputs[name][..., 0]/norms_of(
-                outputs[f'{name}_jacobian'])) for name in self.levels)])}
+                outputs[f'{name}_jacobian'])) for name in self.levels)], 1)
 
     def fault(self, trajectory, terms, rtol, atol):
-        """A warning if a balance fails, else None.
-
-        A motion that starts off the constraints has no balance.
-        """
+        """A warning if a balance fails, else None."""
         if not len(trajectory):
             return None
-        steps = FACTOR*(1 + trajectory.statistics['steps'])
+        return next(filter(None, (
+            message(self.compiled, found[0], allowed.item())
+            for message, (found, allowed) in zip(MESSAGES, self.compared(
+                np.zeros(1, int), vars(trajectory), terms,
+                trajectory.statistics['steps'], rtol, atol))
+            if (found[0] > allowed).any())), None)
+
+    def compared(self, begins, columns, terms, steps, rtol, atol):
+        """Errors of the rows, of the residuals at the end, and of the energy,
+        with what the tolerances explain, by run.
+
+        Runs begin with the outputs ``begins``. A motion that starts off the
+        constraints has no balance, that is nothing is too much.
+        """
+        def most(values):
+            return np.maximum.reduceat(values, begins)
+
+        t, x, energy, work = (columns[name] for name in (
+            't', 'x', 'energy', 'work'))
+        ends = np.append(begins[1:], len(t)) - 1
+        steps = FACTOR*(1 + np.asarray(steps))
         relative, absolute = steps*rtol, steps*atol
-        t, x = trajectory.t, trajectory.x
-        drift = (absolute + relative*np.abs(x).max(initial=0.))*(
-            1 + abs(t[-1] - t[0]))
+        drift = (absolute + relative*most(np.abs(x).max(axis=1, initial=0.)))*(
+            1 + np.abs(t[ends] - t[begins]))
         distances = terms['distances']
-        if distances[0].max(initial=0.) > drift:
-            return None
-        return (self._row_fault(terms, RESIDUAL + relative)
-                or self._residual_fault(distances[-1], drift)
-                or self._energy_fault(trajectory, terms, relative, absolute))
+        has_balance = distances[begins].max(axis=1, initial=0.) <= drift
+        rows = np.zeros((len(begins), 0))
+        allowed = RESIDUAL + relative
+        if self.has_rows and terms['violations'].max() > allowed.min():
+            gradients = terms['gradients']
+            acts = gradients > NOTHING*np.repeat(
+                most(gradients), ends - begins + 1, axis=0)
+            rows = most(np.where(acts, terms['violations'], 0.))
+        found = [(rows, allowed), (distances[ends], drift)]
+        if energy is not None and work is not None:
+            change = energy - work
+            change -= np.repeat(change[begins], ends - begins + 1)
+            found.append((most(np.abs(change))[:, None], (
+                absolute*(1 + most(terms['absolute']))
+                + relative*(most(terms['relative']) + most(np.abs(work)))
+                + ROUNDING*most(np.abs(energy)))))
+        return [(np.where(has_balance[:, None], errors, 0.), allowed)
+                for errors, allowed in found]
 
-    def _energy_fault(self, trajectory, terms, relative, absolute):
-        if trajectory.energy_error is None:
-            return None
-        error = np.abs(trajectory.energy_error).max(initial=0.)
-        allowed = (absolute*(1 + terms['absolute'].max()) + relative*(
-            terms['relative'].max() + np.abs(trajectory.work).max(initial=0.))
-            + ROUNDING*np.abs(trajectory.energy).max(initial=0.))
-        if error <= allowed:
-            return None
-        return (
-            f"The energy balance is off: energy less work changes by "
-            f"{error:.1e}, and the tolerances explain {allowed:.0e}. "
-            "Usually (a) a force or an input jumps, and steps miss it, "
-            "(b) the energy of the model does not belong to its forces, or "
-            "(c) the equations are wrong. Pass a smaller `max_step` and "
-            "smaller tolerances. If the error stays, compare the model with "
-            "another method (`compare`), and do not trust the motion.")
 
-    def _row_fault(self, terms, allowed):
-        if not self.has_rows:
-            return None
-        gradients, violations = terms['gradients'], terms['violations']
-        largest = np.where(
-            gradients > NOTHING*gradients.max(axis=0, initial=0.),
-            violations, 0.).max(axis=0, initial=0.)
-        if largest.max(initial=0.) <= allowed:
-            return None
-        k = int(np.argmax(largest))
-        name = self.compiled.equations.constraint_names[k]
-        return (
-            f"The constraint balance is off: the accelerations violate "
-            f"{name} by {largest[k]:.1e} of its terms, and the tolerances "
-            f"explain {allowed:.0e}. Usually a row was taken for a "
-            "combination of others, or the equations are wrong. Compare the "
-            "model with another method (`compare`), and do not trust the "
-            "motion.")
+def row_message(compiled, errors, allowed):
+    k = int(np.argmax(errors))
+    return (
+        f"The constraint balance is off: the accelerations violate "
+        f"{compiled.equations.constraint_names[k]} by {errors[k]:.1e} of its "
+        f"terms, and the tolerances explain {allowed:.0e}. Usually a row was "
+        "taken for a combination of others, or the equations are wrong. "
+        "Compare the model with another method (`compare`), and do not trust "
+        "the motion.")
 
-    def _residual_fault(self, far, allowed):
-        if far.max(initial=0.) <= allowed:
-            return None
-        k = int(np.argmax(far))
-        return (
-            f"The constraint balance is off: at the end the state is "
-            f"{far[k]:.1e} from {self.compiled.residual_names[k]}, and the "
-            f"tolerances explain {allowed:.0e}. Usually (a) drift is not "
-            "corrected: pass `stabilization='projection'`, (b) an input "
-            "jumps, and steps miss it: pass a smaller `max_step`, or (c) the "
-            "equations are wrong: compare the model with another method "
-            "(`compare`).")
+
+def residual_message(compiled, errors, allowed):
+    k = int(np.argmax(errors))
+    return (
+        f"The constraint balance is off: at the end the state is "
+        f"{errors[k]:.1e} from {compiled.residual_names[k]}, and the "
+        f"tolerances explain {allowed:.0e}. Usually (a) drift is not "
+        "corrected: pass `stabilization='projection'`, (b) an input "
+        "jumps, and steps miss it: pass a smaller `max_step`, or (c) the "
+        "equations are wrong: compare the model with another method "
+        "(`compare`).")
+
+
+def energy_message(compiled, errors, allowed):
+    return (
+        f"The energy balance is off: energy less work changes by "
+        f"{errors[0]:.1e}, and the tolerances explain {allowed:.0e}. "
+        "Usually (a) a force or an input jumps, and steps miss it, "
+        "(b) the energy of the model does not belong to its forces, or "
+        "(c) the equations are wrong. Pass a smaller `max_step` and "
+        "smaller tolerances. If the error stays, compare the model with "
+        "another method (`compare`), and do not trust the motion.")
+
+
+MESSAGES = row_message, residual_message, energy_message
 
 
 def product(matrices, vectors):

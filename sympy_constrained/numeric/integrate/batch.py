@@ -7,7 +7,6 @@ out of the ordinary is left to :func:`.simulate`.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -19,10 +18,9 @@ from ..manifold.consistent_state import (
     TOLERANCE, check_consistent, consistent_states, mass_spectrum)
 from ..outcome import Reason
 from ..tolerances import NEGATIVE, OUTGROWN
-from ..trajectory import ARRAYS, OPTIONAL
-from .balance import TERMS
 from .blocks import Blocks
 from .records import assembled
+from .passage import EDGE
 from .rodas import Rodas5P
 from .arguments import METHODS, check_sizes, output_times, time_span
 from .simulate import MAX_STEPS
@@ -140,20 +138,20 @@ class Batch:
         """Which runs need no review; those of ``begins`` and ``steps``."""
         compiled, solver, passages = (
             self.compiled, self.run.rank.solver, self.run.passages)
-        x, every = y[:, :self.run.size], np.repeat(p, steps + 1, axis=0)
-        W = compiled.first_block(('W',), t, x, every)['W']
-        signs, sizes = self.blocks.loop.determinants(W, solver.first.scale)
+        x = y[:, :self.run.size]
+        signs, sizes, least, largest, is_open, _ = self.blocks.watch(
+            t, y, rates, begins, steps, np.ascontiguousarray(p))
         is_good = (signs*np.repeat(signs[begins], steps + 1) > 0) & (
             sizes <= OUTGROWN)
         start = self.span[0], x[begins], p
         good = np.logical_and.reduceat(is_good, begins) & is_regular(
-            compiled, solver, *start) & (mass_spectrum(compiled, *start)[
-                0].min(axis=-1, initial=0.) > NEGATIVE)
+            compiled, solver, *start) & (mass_spectrum(
+                compiled, compiled.evaluate(('M',), *start)['M'])[0].min(
+                    axis=-1, initial=0.) > NEGATIVE)
         if passages is not None:
-            passages.solver = solver.first
-            good &= ~passages.doubtful(
-                begins, np.delete(np.arange(len(t)), begins + steps), t, y,
-                rates, every, W)
+            good &= ~np.logical_or.reduceat(is_open, begins) & (
+                np.minimum.reduceat(least, begins)
+                >= EDGE*np.maximum.reduceat(largest, begins))
         return good
 
     def assemble(self, runs, lengths, t, y, steps, evaluations):
@@ -162,25 +160,22 @@ class Batch:
         columns = records.columns(t, y, p=p)
         every = assembled(records.compiled, columns, p, reason=Reason.END,
                           message=Reason.END.value)
-        arrays = {name: value for name in (*ARRAYS, *OPTIONAL) if (
-            value := getattr(every, name)) is not None}
-        terms = {name: columns[name] for name in TERMS if name in columns}
-        ends = np.cumsum(lengths).tolist()
+        ends = np.cumsum(lengths)
+        good = ~np.any([(errors > allowed[:, None]).any(axis=1)
+                        for errors, allowed in records.balance.compared(
+                            ends - lengths, vars(every), columns, steps,
+                            self.options['rtol'], self.options['atol'])],
+                       axis=0)
         seconds = (perf_counter() - self.begun)/len(ends)
-        for i, begin, end, made, calls in zip(
-                runs.tolist(), [0, *ends], ends, steps.tolist(),
-                evaluations.tolist()):
-            trajectory = replace(
-                every, **{name: value[begin:end].copy()
-                          for name, value in arrays.items()},
-                constants=dict(zip(every.constants, self.p[i].tolist())),
-                statistics={'steps': made, 'evaluations': calls,
-                            'unprojected': 0, 'seconds': seconds})
-            if not records.balance.fault(
-                    trajectory, {name: value[begin:end]
-                                 for name, value in terms.items()},
-                    self.options['rtol'], self.options['atol']):
-                self.trajectories[i] = trajectory
+        runs, lengths, ends = runs[good], lengths[good], ends[good]
+        fields = [{'constants': dict(zip(every.constants, p)), 'statistics': {
+            'steps': made, 'evaluations': calls, 'unprojected': 0,
+            'seconds': seconds}} for p, made, calls in zip(
+                self.p[runs].tolist(), steps[good].tolist(),
+                evaluations[good].tolist())]
+        for i, trajectory in zip(runs, every.parts(
+                ends - lengths, ends, fields)):
+            self.trajectories[i] = trajectory
         self.begun = perf_counter()
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
 
 from ...errors import ConstrainedDynamicsError
+from ...graph import Graph
 from ..manifold.correction import LEVELS, newton_code
 from .dense_output import Interpolant
 from .rodas import Rodas5P
@@ -39,6 +40,26 @@ class Block(NamedTuple):
     is_full: bool               # whether the next step may be ordinary
 
 
+class Start:
+    """Where an integrator starts, until it makes a step in Python.
+
+    Its attributes are those of SciPy's integrators that blocks change.
+    """
+
+    status, f, h_abs, nfev = 'running', np.nan, 0., 0
+
+    def __init__(self, method, fun, t, y, t_bound, **options):
+        self.method, self.fun, self.options = method, fun, options
+        self.t, self.y, self.t_bound = t, y, t_bound
+
+    def integrator(self):
+        """SciPy's integrator here."""
+        left = abs(self.t_bound - self.t)
+        return self.method(
+            self.fun, self.t, self.y, self.t_bound,
+            first_step=min(self.h_abs, left) or None, **self.options)
+
+
 class Blocks:
     """The compiled loop for one run by a one-step method."""
 
@@ -50,12 +71,11 @@ class Blocks:
         self.loop, self.run, self.options = loop, run, options
         self.tableau = loop.tableau_of(method)
         run.rank.solve_each = loop.solve_each
-        self.longest = int(np.clip(
-            NUMBERS//len(run.rates.begin), FIRST, LONGEST))
+        self.longest = min(max(
+            NUMBERS//len(run.rates.begin), FIRST), LONGEST)
         self.length = FIRST if run.events else self.longest
         self.pause, self.waiting = PAUSE, 0
-        self._code = None, None         # a solver, and its machine code
-        self._kept = ()                 # constants of the machine code
+        self._code = None, None, None   # a solver, and its machine code
         self.between = np.empty((3, 0))  # pieces of the last block
 
     @classmethod
@@ -74,22 +94,40 @@ class Blocks:
 
     def code(self, t, x):
         """Rates, their slopes, projection and constants, or None."""
-        solver = self.run.rank.solver
+        run, solver = self.run, self.run.rank.solver
         if self._code[0] is not solver:
-            self._code = solver, self._made(solver, t, x)
+            def made():
+                return self._made(solver, t, x)
+
+            # The loop changes values of tables, and solutions for slopes.
+            self._code = solver, *(
+                made() if self.tableau.gamma or run.compiled.tables else
+                run.compiled.once((Blocks, solver, run.on_set), made))
         return self._code[1]
 
+    def watch(self, t, y, rates, begins, steps, parameters):
+        """What the loop sees of the equations along steps of runs."""
+        compiled, solver = self.run.compiled, self.run.rank.solver.first
+        motion = compiled.motion//compiled.equations.copies
+        return self.loop.watch(
+            self._code[2], len(compiled.tables), self._code[1]['tables'],
+            solver.scale, motion,
+            0 if self.run.passages is None else solver.rank - motion,
+            t, y, rates, begins, steps, parameters)
+
     def _made(self, solver, t, x):
+        """The same, the code that is watched, and arrays in use."""
         compiled, projector = self.run.compiled, self.run.projector
         rates, constants = compiled.native_rates(
             solver, self.run.rates.work.outputs)
-        if rates is None:
-            return None
+        watched = compiled.kept('watched', lambda: watched_code(compiled))
+        if rates is None or watched is None:
+            return None, None
         slopes, sizes, more = rates, [0]*5, 0
         if self.tableau.gamma:
             found = compiled.slopes(solver, self.run.rates.work.outputs)
             if found is None:
-                return None
+                return None, None
             slopes, sizes, more = found.code, found.sizes, len(
                 compiled.unknowns)
         levels = [len(compiled.q_index), len(compiled.u_index), 0, 0, 0]
@@ -97,28 +135,29 @@ class Blocks:
         if projector is not None:
             rows = projector.rows(solver, t, x)
             if rows is None:
-                return None
+                return None, None
             rows = tuple(tuple(rows[name]) for name in LEVELS)
             p = compiled.parameters()
             correct = compiled.kept(
                 ('projection', rows), lambda: newton_code(compiled, rows))
             if correct is None:
-                return None
+                return None, None
             levels[2:4] = map(len, rows)
             levels[4] = correct.size - sum(levels)
         tables = self.loop.packed(compiled.tables.values())
         p, p_slopes = (np.array(values, dtype=float) for values in (p, (
             *compiled.parameters(), *np.zeros(more))))
-        self._kept = constants, p_slopes, p     # their addresses are in use
+        kept = constants, p_slopes, p
         code, slopes_code, correct_code = (
             self.loop.Code(native.function)
             for native in (rates, slopes, correct))
         return {'code': code, 'slopes_code': slopes_code,
                 'correct_code': correct_code, 'p': np.array(
-                    [array.ctypes.data for array in self._kept], np.uintp),
+                    [array.ctypes.data for array in kept], np.uintp),
                 'count': len(compiled.tables), 'tables': tables,
                 'sizes': np.array(sizes), 'z': p_slopes[len(p_slopes) - more:],
-                'levels': np.array(levels), 'size': rates.size}
+                'levels': np.array(levels), 'size': rates.size}, (
+                    self.loop.Code(watched.function)), kept
 
     # -- blocks ----------------------------------------------------------
 
@@ -153,7 +192,7 @@ class Blocks:
             float(block.t[steps]), block.y[steps], block.rates[steps])
         solver.h_abs = block.following if is_whole else abs(
             block.t[steps + 1] - block.t[steps])
-        if isinstance(solver, Rodas5P):
+        if hasattr(solver, 'forget'):
             solver.forget()
         if run.kinks:
             self.move_bound(solver)
@@ -230,15 +269,15 @@ class Blocks:
         """
         run = self.run
         t, x = block.t, block.y[:, :run.size]
-        outputs = run.compiled.first_block(('W', 'r'), t, x)
-        W, r = outputs['W'], outputs['r'][..., 0]
-        steps = run.rank.holds_for(
-            W[1:], r[1:], t[1:], x[1:], block.drift, self.loop.determinants)
+        watched = self.watch(
+            t, block.y, block.rates, np.zeros(1, int), np.array([len(t) - 1]),
+            run.compiled.parameters()[None])
+        steps = run.rank.holds_for(t, x, block.drift, *watched[:2])
         if run.passages is None or not steps:
             return steps, False
         rows = slice(steps + 1)
         accept, doubtful = run.passages.ordinary(
-            t[rows], block.y[rows], block.rates[rows], W[rows])
+            t[rows], block.y[rows], [part[rows] for part in watched])
         for k in doubtful:
             accept(k)
             if run.is_singular_ahead(t[k], t[k + 1], x[k + 1], block.path(k)):
@@ -293,6 +332,14 @@ class Blocks:
             run.record_all(t[:due], y[:due])
         if run.times is not None:
             run.next_output += due
+
+
+def watched_code(compiled):
+    """The machine code of ``W`` and ``r`` of the first block, or None."""
+    g, out = compiled.equations.first_block.load(None, ('W', 'r'))
+    return compiled.native_output(Graph.freeze(g, {'out': (
+        [[*row, *right] for row, right in zip(out['W'], out['r'])],
+        len(out['W']) + 1)}))
 
 
 def is_compiled(function):

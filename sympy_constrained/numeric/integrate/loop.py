@@ -27,7 +27,9 @@ from numba.experimental import function_type  # noqa: F401 - enables `Code`
 from numpy.polynomial.polynomial import polymul
 from scipy.integrate import DOP853
 
-from ..tolerances import GOOD, JUMP, LEAST_MOVE, NEAR, ROUNDING
+from ..tolerances import (
+    GOOD, JUMP, LEAST_MOVE, LEFT_OUT, NEAR, ROUNDING)
+from .passage import FINEST, LITTLE
 from .rodas import Rodas5P
 
 
@@ -272,8 +274,11 @@ def projected(correct, t, x, levels, out, trail):
                 x[i] += out[i]
             if is_bad(correct, t, x, out):
                 return before, -1.
-    after = largest(out[rows:last_row])/size_of(x[:rows])
-    return before, after if after <= ROUNDING else -1.
+    size = size_of(x[:rows])
+    after = largest(out[rows:last_row])/size
+    is_good = after <= ROUNDING and largest(
+        out[last_row - others:last_row]) <= LEFT_OUT*size
+    return before, after if is_good else -1.
 
 
 @plain
@@ -455,35 +460,165 @@ def solve_each(matrices, rights):
     return z, conditions
 
 
-@njit(cache=True, nogil=True)
-def determinants(matrices, scale):
-    """Signs of the determinants of scaled matrices, and their largest entries.
+@plain
+def sign_of(A):
+    """The sign of the determinant of a matrix, which is eliminated."""
+    n, sign = len(A), 1.
+    for j in range(n):
+        pivot = j
+        for i in range(j + 1, n):
+            if abs(A[i, j]) > abs(A[pivot, j]):
+                pivot = i
+        sign *= np.sign(A[pivot, j])*(1 if pivot == j else -1)
+        if not abs(sign) > 0:
+            break
+        for m in range(j, n):
+            A[j, m], A[pivot, m] = A[pivot, m], A[j, m]
+        for i in range(j + 1, n):
+            factor = A[i, j]/A[j, j]
+            if factor != 0:
+                for m in range(j + 1, n):
+                    A[i, m] -= factor*A[j, m]
+    return sign
+
+
+@plain
+def equations_at(machine, t, y, scale, out, A):
+    """Fill ``A`` by the scaled ``W``; the largest entry, infinite without.
+
+    The machine code returns ``W`` and ``r``, row by row.
     """
-    count, n = len(matrices), len(scale)
-    signs, sizes, A = np.ones(count), np.zeros(count), np.empty((n, n))
-    for k in range(count):
-        size, sign = 0., 1.
-        for i in range(n):
-            for j in range(n):
-                A[i, j] = matrices[k, i, j]*scale[i, j]
-                size = max(size, abs(A[i, j]))
+    n, size = len(scale), 0.
+    if is_bad(machine, t, y, out):
+        return np.inf
+    for i in range(n):
         for j in range(n):
-            pivot = j
-            for i in range(j + 1, n):
-                if abs(A[i, j]) > abs(A[pivot, j]):
-                    pivot = i
-            sign *= np.sign(A[pivot, j])*(1 if pivot == j else -1)
-            if not abs(sign) > 0:
-                break
-            for m in range(j, n):
-                A[j, m], A[pivot, m] = A[pivot, m], A[j, m]
-            for i in range(j + 1, n):
-                factor = A[i, j]/A[j, j]
-                if factor != 0:
-                    for m in range(j + 1, n):
-                        A[i, m] -= factor*A[j, m]
-        signs[k], sizes[k] = sign, size
-    return signs, sizes
+            A[i, j] = out[i*(n + 1) + j]*scale[i, j]
+            size = max(size, abs(A[i, j]))
+    return size
+
+
+@plain
+def product(A, i, j, count):
+    """The product of the first entries of two rows."""
+    value = 0.
+    for k in range(count):
+        value += A[i, k]*A[j, k]
+    return value
+
+
+@njit(nogil=True)
+def spread(A, motion, rank):
+    """The singular value number ``rank`` of the constraint rows, in descending
+    order, and the largest, to 1e-8 of this; ones without rank.
+    """
+    if rank <= 0:
+        return 1., 1.
+    count = len(A) - motion
+    low = high = product(A, motion, motion, motion)
+    if count == 2:                      # as in planar loops
+        last = product(A, motion + 1, motion + 1, motion)
+        half, apart = (low + last)/2, np.hypot(
+            (low - last)/2, product(A, motion, motion + 1, motion))
+        high = half + apart
+        low = half - apart if rank == 2 else high
+    elif count > 2:
+        squares = np.empty((count, count))
+        for i in range(count):
+            for j in range(i + 1):
+                squares[i, j] = squares[j, i] = product(
+                    A, motion + i, motion + j, motion)
+        values = np.linalg.eigvalsh(squares)
+        low, high = values[count - rank], values[count - 1]
+    return np.sqrt(max(low, 0.)), np.sqrt(max(high, 0.))
+
+
+@plain
+def apart(A, B, motion):
+    """The norm of the difference of the constraint rows of two matrices."""
+    square = 0.
+    for i in range(motion, len(A)):
+        for j in range(motion):
+            square += (A[i, j] - B[i, j])**2
+    return np.sqrt(square)
+
+
+@njit(nogil=True)
+def may_vanish(machine, scale, motion, rank, t, h, Y, F, out, y, A):
+    """Whether a zero of the singular value in a step is not excluded.
+
+    A cubic replaces the step and is halved. By Weyl's bound singular values
+    change by no more than the matrix.
+    """
+    begins, widths, left = np.zeros(8), np.ones(8), 1
+    while left:
+        left -= 1
+        begin, width = begins[left], widths[left]
+        size = 0.
+        for k in range(3):
+            s = begin + k*width/2
+            for i in range(len(y)):
+                d = Y[1, i] - Y[0, i]
+                y[i] = Y[0, i] + s*(d + (1 - s)*(
+                    (1 - s)*(h*F[0, i] - d) - s*(h*F[1, i] - d)))
+            if not equations_at(machine, t + s*h, y, scale, out,
+                                A[k]) < np.inf:
+                return True
+            size = max(size, spread(A[k], motion, rank)[0])
+        if apart(A[0], A[1], motion) + apart(A[1], A[2], motion) <= (
+                LITTLE*size):
+            continue
+        if width/2 <= FINEST:
+            return True
+        for k in range(2):
+            begins[left], widths[left] = begin + (1 - k)*width/2, width/2
+            left += 1
+    return False
+
+
+@njit(cache=True, nogil=True)
+def watch(code, count, tables, scale, motion, rank, T, Y, F, begins, steps,
+          parameters):
+    """Watch the equations along the steps of several runs.
+
+    The runs begin with the states ``begins`` and have the ``parameters``.
+    ``scale`` are the factors of the entries of ``W``, ``motion`` is the number
+    of accelerations and ``rank`` that of the constraint rows.
+
+    Returns by state the sign of the determinant of the scaled ``W``, its
+    largest entry, the singular value at the rank and the largest one of its
+    constraint rows; whether a zero of the former in the step that follows is
+    not excluded; and the rows. They are assumed to change at most as quickly
+    as in the steps before, here and after together, or are examined.
+    """
+    n, total = len(scale), len(T)
+    signs, sizes, least, largest, speeds = np.zeros((5, total))
+    is_open = np.zeros(total, types.bool_)
+    rows = np.zeros((total, n - motion, motion))
+    out, y, A, B = (np.empty(n*(n + 1)), np.empty(Y.shape[1]),
+                    np.zeros((3, n, n)), np.zeros((2, n, n)))
+    for i in range(len(begins)):
+        machine = Machine(code, parameters[i].ctypes.data, count, tables)
+        first, last = begins[i], begins[i] + steps[i]
+        for k in range(first, last + 1):
+            here = B[k % 2]
+            sizes[k] = equations_at(machine, T[k], Y[k], scale, out, here)
+            least[k], largest[k] = spread(here, motion, rank)
+            rows[k] = here[motion:, :motion]
+            if k > first:
+                speeds[k - 1] = apart(here, B[(k - 1) % 2], motion)/abs(
+                    T[k] - T[k - 1])
+            A[0] = here
+            signs[k] = sign_of(A[0])
+        for k in range(first, last if rank > 0 else first):
+            h = T[k + 1] - T[k]
+            if k == first or k + 1 == last or abs(h)*(
+                    speeds[k - 1] + speeds[k] + speeds[k + 1]) > LITTLE*max(
+                        least[k], least[k + 1]):
+                is_open[k] = may_vanish(
+                    machine, scale, motion, rank, T[k], h, Y[k:k + 2],
+                    F[k:k + 2], out, y, A)
+    return signs, sizes, least, largest, is_open, rows
 
 
 @plain
@@ -607,6 +742,8 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
     distances from the constraints ``drift``; outputs at ``times`` fill
     ``states``.
 
+    Without a size ``h`` of the first step, this and the rates are computed.
+
     Returns the reason, the numbers of steps, outputs and evaluations, and the
     size of the next step.
     """
@@ -618,6 +755,15 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
     trial, new, rate = np.empty(n), np.empty(n), np.empty(n)
     J, trail = np.empty((n, n + 1)), np.empty((2*NEWTON, n + 1))
     due = evaluations = piece = 0
+    if h == 0:
+        evaluations = 2
+        if is_bad(rates, T[0], Y[0], out):
+            return TROUBLE, 0, 0, evaluations, h
+        F[0] = out[:n]
+        h = first_size(rates, tableau, rtol, atol, T[0], Y[0], F[0],
+                       ends[0] - T[0], trial, out)
+        if h == 0:
+            return TROUBLE, 0, 0, evaluations, h
     for step in range(len(drift)):
         t, y, last = T[step], Y[step], Y[step + 1]
         made = K[step % len(K)]
@@ -691,7 +837,7 @@ def first_size(rates, tableau, rtol, atol, t, y, rate, left, trial, out):
     h = min(1e-6 if min(state, slope) < 1e-5 else 0.01*state/slope, h)
     for i in range(n):
         trial[i] = y[i] + h*np.sign(left)*rate[i]
-    if is_bad(rates, t + h*np.sign(left), trial, out):
+    if not h > 0 or is_bad(rates, t + h*np.sign(left), trial, out):
         return 0.
     for i in range(n):
         bend += ((out[i] - rate[i])/(atol + rtol*abs(y[i])))**2/n
@@ -717,33 +863,26 @@ def make_runs(code, slopes_code, correct_code, p, count, tables, sizes, z,
     """
     t, n, at, p = T[0], X.shape[1], 0, p.copy()
     K, trail = np.empty((1, len(tableau.c), n)), np.empty((2*NEWTON, n + 1))
-    trial, out = np.empty(n), np.empty(max(size, levels.sum()))
+    out = np.empty(levels.sum())
     begins, ends = np.array([t]), np.array([end])
     for i in range(len(X)):
         p[0], p[2] = constants[i].ctypes.data, parameters[i].ctypes.data
-        rates = Machine(code, p[0], count, tables)
         correct = Machine(correct_code, p[2], count, tables)
         if at == len(drift):
             return i
         T[at] = t
         made[i] = 0
         if accepted(correct, t, X[i], levels, Y[at], out, trail) < 0 or (
-                np.abs(Y[at] - X[i]).max() > ROUNDING*size_of(X[i])) or (
-                is_bad(rates, t, Y[at], out)):
-            continue
-        F[at] = out[:n]
-        h = first_size(rates, tableau, rtol, atol, t, Y[at], F[at], end - t,
-                       trial, out)
-        if h == 0:
+                np.abs(Y[at] - X[i]).max() > ROUNDING*size_of(X[i])):
             continue
         reason, steps, _, evaluations, _ = make_steps(
             code, slopes_code, correct_code, p, count, tables, sizes, z,
             tableau, levels, size, rtol, atol, max_step, begins, ends, ends,
-            h, T[at:], Y[at:], F[at:], K, drift[at:], times, states[i])
+            0., T[at:], Y[at:], F[at:], K, drift[at:], times, states[i])
         if reason == FULL:
             return i
         if reason == END:
-            made[i, 0], made[i, 1], made[i, 2] = at, steps, evaluations + 2
+            made[i, 0], made[i, 1], made[i, 2] = at, steps, evaluations
             at += steps + 1
     return len(X)
 

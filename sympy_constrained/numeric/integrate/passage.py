@@ -27,7 +27,6 @@ References
 """
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -85,18 +84,6 @@ class Approach(NamedTuple):
         return Approach(singular + (t - singular)/2, singular, self.tries + 1)
 
 
-def quickly(rows):
-    """Singular values, in descending order, to 1e-8 of the largest."""
-    squares = rows@rows.swapaxes(-1, -2)
-    if rows.shape[-2] == 2:             # as in planar loops
-        (a, b), (_, c) = np.moveaxis(squares, (-2, -1), (0, 1))
-        half, apart = (a + c)/2, np.hypot((a - c)/2, b)
-        squares = np.stack([half - apart, half + apart], axis=-1)
-    else:
-        squares = np.linalg.eigvalsh(squares)
-    return np.sqrt(np.maximum(squares[..., ::-1], 0.))
-
-
 class PassageFinder:
     """Search for singular configurations on the way of a run."""
 
@@ -120,14 +107,11 @@ class PassageFinder:
 
     # -- reciprocal condition --------------------------------------------
 
-    def rows(self, t, x, p=None):
+    def rows(self, t, x):
         """The scaled constraint rows ``A``, shape (m, o)."""
-        return self._rows_of(
-            self.compiled.first_block(('W',), t, x, p)['W'])
-
-    def _rows_of(self, W):
-        part = ..., slice(self.motion, None), slice(None, self.motion)
-        return W[part]*self.solver.scale[part]
+        part = slice(self.motion, None), slice(None, self.motion)
+        return self.compiled.first_block(('W',), t, x)['W'][part]*(
+            self.solver.scale[part])
 
     def _rows_or_none(self, t, x):
         try:
@@ -135,14 +119,11 @@ class PassageFinder:
         except (ArithmeticError, ValueError):   # beyond the end of a table
             return None
 
-    def singular_values(self, rows, by=partial(
-            np.linalg.svd, compute_uv=False)):
+    def singular_values(self, rows):
         """The smallest one at the nominal rank, and the largest."""
-        sigma = by(rows)
+        sigma = np.linalg.svd(rows, compute_uv=False)
         rank = self.solver.rank - self.motion
-        if rank <= 0:
-            return np.ones((2, *rows.shape[:-2]))
-        return sigma[..., rank - 1], sigma[..., 0]
+        return (sigma[rank - 1], sigma[0]) if rank > 0 else (1., 1.)
 
     def _ratio(self, rows):
         if rows is None:
@@ -176,81 +157,26 @@ class PassageFinder:
             t, y = np.append(self.times, t), np.vstack([self.states, y])
         self.times, self.states = t[-KEPT:], y[-KEPT:]
 
-    def ordinary(self, t, y, rates, W):
+    def ordinary(self, t, y, watched):
         """The states of a block that follow the first one, as a function that
         accepts some of them, and the numbers of doubtful steps.
-
-        ``W`` are the first blocks at the states.
         """
-        rows = self._rows_of(W)
-        least, largest = self.singular_values(rows, quickly)
+        _, _, least, largest, is_open, rows = watched
         largest = np.maximum.accumulate(np.maximum(largest, self.largest))
         ratio = least/largest
         usual = np.maximum.accumulate(np.maximum(ratio, self.usual))
-        steps = np.arange(len(t) - 1)
-        is_open = np.isin(steps, self._open(steps, t, y, rates, rows, least))
         is_near = ratio[1:] < np.minimum(
             np.minimum(EDGE, SHARE*usual[1:]), ratio[:-1])
 
         def accept(k):
             """Take note of the states up to number ``k``."""
-            new = np.flatnonzero(
-                (t[:k + 1] - self.times[-1])*(t[-1] - t[0]) > 0)
+            new = slice(len(self.times) and np.count_nonzero(
+                (t[:k + 1] - self.times[-1])*(t[-1] - t[0]) <= 0), k + 1)
             self._keep(t[new], y[new])
             self.largest, self.usual = largest[k], usual[k]
             self._last = t[k], rows[k], ratio[k]
 
-        return accept, np.flatnonzero(is_near | is_open)
-
-    def doubtful(self, begins, steps, t, y, rates, p, W):
-        """Which of several runs may meet singular configurations.
-
-        They begin with the states ``begins``; ``steps`` are the numbers of the
-        states before each step, ``p`` the constants at all states.
-        """
-        rows = self._rows_of(W)
-        least, largest = self.singular_values(rows, quickly)
-        is_near = np.minimum.reduceat(
-            least, begins) < EDGE*np.maximum.reduceat(largest, begins)
-        is_near[np.searchsorted(begins, self._open(
-            steps, t, y, rates, rows, least, p), 'right') - 1] = True
-        return is_near
-
-    def _open(self, k, t, y, rates, rows, least, p=None):
-        """Those of the steps ``k`` in which a zero is not excluded.
-
-        The rows are assumed to change at most as quickly as in the steps
-        before, here and after together. Where this does not exclude a zero, a
-        cubic replaces the step and is halved, as in ``_candidates``.
-        """
-        y, slopes, step = y[:, :self.size], rates[:, :self.size], np.diff(t)
-        speed = np.full(len(t) + 1, np.inf)
-        speed[k + 1] = np.linalg.norm(
-            rows[k + 1] - rows[k], axis=(1, 2))/np.abs(step[k])
-        k = k[np.abs(step[k])*(speed[k] + speed[k + 1] + speed[k + 2])
-              > LITTLE*np.maximum(least[k], least[k + 1])]
-        begin, width = np.zeros(len(k)), 1.
-        ends = [(rows[k], least[k]), (rows[k + 1], least[k + 1])]
-        while len(k) and width > FINEST:
-            width /= 2
-            s, h = (begin + width)[:, None], step[k, None]
-            d = y[k + 1] - y[k]
-            at = y[k] + s*(d + (1 - s)*(
-                (1 - s)*(h*slopes[k] - d) - s*(h*slopes[k + 1] - d)))
-            middle = self.rows(t[k] + (s*h)[:, 0], at,
-                               None if p is None else p[k])
-            inner = self.singular_values(middle, quickly)[0]
-            (first, low), (second, high) = ends
-            change = sum(np.linalg.norm(part, axis=(1, 2)) for part in (
-                second - middle, middle - first))
-            some = change > LITTLE*np.max([low, inner, high], axis=0)
-            k, begin = np.tile(k[some], 2), np.concatenate([
-                begin[some], begin[some] + width])
-            ends = [
-                [np.concatenate([x[some], z[some]]) for x, z in pair]
-                for pair in (zip(ends[0], (middle, inner)),
-                             zip((middle, inner), ends[1]))]
-        return k
+        return accept, np.flatnonzero(is_near | is_open[:-1])
 
     def forget(self, t):
         """Forget the states that were accepted before a time."""

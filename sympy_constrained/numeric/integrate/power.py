@@ -37,18 +37,8 @@ class Work:
     """
 
     def __init__(self, compiled, t_span, x):
-        self.outputs = ()
-        if not (compiled.has('energy') and compiled.has('power')):
-            return
-        equations, graph = compiled.equations, compiled.equations.graph
-        if any(map(any, graph.pattern('power'))):
-            self.outputs += ('power',)
-        moving = {equations.t, *equations.specifieds}
-        if ('C' in graph.outputs and any(map(any, graph.pattern('C')))
-                or compiled.has('A') and (
-                    moving & {*graph.symbols(('holonomic', 'velocity', 'b'))}
-                    or constraints_work(compiled, t_span, x))):
-            self.outputs += ('M', 'Q')
+        self.outputs = compiled.once(
+            Work, lambda: work_outputs(compiled, t_span, x))
 
     def rate(self, outputs, speeds, accelerations):
         """Power at a state, from the ``outputs`` there."""
@@ -58,6 +48,21 @@ class Work:
         if 'M' in outputs:
             power += speeds@(outputs['M']@accelerations - outputs['Q'][:, 0])
         return power
+
+
+def work_outputs(compiled, t_span, x):
+    """The outputs of :class:`Work`, decided near a state."""
+    if not (compiled.has('energy') and compiled.has('power')):
+        return ()
+    equations, graph = compiled.equations, compiled.equations.graph
+    moving = {equations.t, *equations.specifieds}
+    outputs = ('power',) if any(map(any, graph.pattern('power'))) else ()
+    if ('C' in graph.outputs and any(map(any, graph.pattern('C')))
+            or compiled.has('A') and (
+                moving & {*graph.symbols(('holonomic', 'velocity', 'b'))}
+                or constraints_work(compiled, t_span, x))):
+        outputs += ('M', 'Q')
+    return outputs
 
 
 def constraints_work(compiled, t_span, x):

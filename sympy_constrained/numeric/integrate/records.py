@@ -3,9 +3,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..trajectory import Trajectory
+from ..trajectory import ARRAYS, Trajectory
 from .balance import Balance, product
 from .power import energy_rates
+
+
+ENERGY = 'energy', 'power', 'work'
 
 
 class Records:
@@ -13,11 +16,7 @@ class Records:
 
     def __init__(self, compiled, rank, has_work):
         self.compiled, self.rank, self.has_work = compiled, rank, has_work
-        self.balance = Balance(compiled)
-        self.residuals = [name for name, _ in compiled.levels]
-        self.names = ('rates', 'W', 'r', 'M', 'Q', *self.residuals, *(
-            name for name in ('energy', 'power') if compiled.has(name)),
-            *self.balance.names)
+        self.balance, self.names = recorded(compiled)
         self.jumps = 0.                 # of the energy, at events
         self._parts: list[dict] = []
 
@@ -47,14 +46,15 @@ class Records:
                 W[0], r[0], rates[x.shape[1] - motion:x.shape[1]])
             z, rank, condition = (np.array([part]) for part in (
                 solution.z, solution.rank, solution.condition))
-        rates = np.hstack([outputs['rates'][..., 0], z[:, :motion]])
+        rates = np.concatenate([outputs['rates'][..., 0], z[:, :motion]], 1)
         accelerations = rates[:, compiled.u_index]
         forces = product(outputs['M'], accelerations) - outputs['Q'][..., 0]
         nothing = np.zeros((len(t), 1, 1))
         return {
             't': t, 'x': x, 'rates': rates,
             'residuals': np.concatenate(
-                [outputs[name] for name in self.residuals], axis=1)[..., 0],
+                [outputs[name] for name, _ in compiled.levels],
+                axis=1)[..., 0],
             'multipliers': z[:, motion:], 'constraint_forces': forces,
             **{name: outputs.get(name, nothing)[:, 0, 0]
                for name in ('energy', 'power')},
@@ -75,31 +75,50 @@ class Records:
         return self.balance.fault(trajectory, *self._parts, rtol, atol)
 
 
+def recorded(compiled):
+    """The balances of a model, and the outputs that are recorded."""
+    def made():
+        balance = Balance(compiled)
+        energies = (name for name in ('energy', 'power') if compiled.has(name))
+        return balance, (
+            'rates', 'W', 'r', 'M', 'Q', *dict(compiled.levels),
+            *energies, *balance.names)
+
+    return compiled.kept(recorded, made)
+
+
 def assembled(compiled, columns=None, p=None, **fields) -> Trajectory:
     """The trajectory of recorded outputs, possibly none."""
-    widths = {'t': (), 'energy': (), 'work': (), 'power': (), 'rank': (),
-              'condition': (), 'x': (len(compiled.states),),
-              'rates': (len(compiled.states),),
-              'residuals': (len(compiled.residual_names),),
-              'multipliers': (len(compiled.multiplier_names),),
-              'constraint_forces': (len(compiled.u_index),)}
-    columns = {name: columns[name] if columns else np.zeros(
-        (0, *width), int if name == 'rank' else float)
-        for name, width in widths.items()}
-    has_energy, has_power = compiled.has('energy'), compiled.has('power')
-    for name, is_known in (('energy', has_energy), ('power', has_power),
-                           ('work', has_energy and has_power)):
+    columns = nothing(compiled) if columns is None else {
+        name: columns[name] for name in (*ARRAYS, *ENERGY)}
+    known = [compiled.has(name) for name in ('energy', 'power')]
+    for name, is_known in zip(ENERGY, (*known, all(known))):
         if not is_known:
             columns[name] = None
-    return Trajectory(
-        **columns,
-        energy_rate=energy_rates(
-            compiled, columns['t'], columns['x'], columns['rates'], p),
-        states=tuple(compiled.states), speeds=tuple(compiled.equations.u),
+    result = Trajectory.of(
+        lambda _: energy_rates(compiled, columns['t'], columns['x'],
+                               columns['rates'], p),
+        **columns, states=tuple(compiled.states),
+        speeds=tuple(compiled.equations.u),
         multiplier_names=tuple(compiled.multiplier_names),
         residual_names=compiled.residual_names,
         constants=dict(zip(compiled.constants,
                            compiled.parameters().tolist())), **fields)
+    result.__post_init__()
+    return result
+
+
+def nothing(compiled):
+    """The arrays of a trajectory without outputs."""
+    states = len(compiled.states)
+    widths = {'x': states, 'rates': states,
+              'residuals': len(compiled.residual_names),
+              'multipliers': len(compiled.multiplier_names),
+              'constraint_forces': len(compiled.u_index)}
+    columns = {name: np.zeros(0) for name in (*ARRAYS, *ENERGY)}
+    columns['rank'] = np.zeros(0, int)
+    return {**columns, **{name: np.zeros((0, width))
+                          for name, width in widths.items()}}
 
 
 def check_reactions(reactions):

@@ -1,6 +1,7 @@
 """Integrate equations of motion and keep them on their constraints."""
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from warnings import warn
 
@@ -9,13 +10,15 @@ import numpy as np
 from ...errors import ConstrainedDynamicsError, SimulationError
 from ...model.call_signatures import own
 from ..geometric.run import FixedRun, check_arguments
+from ..linear.rank_decision import is_regular
 from ..manifold.consistent_state import (
-    TOLERANCE, check_consistent, consistent_state, negative_mass)
-from ..manifold.projection import project
+    TOLERANCE, check_consistent, consistent_state, mass_spectrum,
+    negative_mass)
+from ..manifold.projection import project, size_of
 from ..manifold.stabilization import (
     GAINS, Feedback, stabilized, trial_gain)
 from ..progress import Progress
-from ..tolerances import CLOSE
+from ..tolerances import CLOSE, GOOD, NEGATIVE
 from ..outcome import Reason
 from ..trajectory import Trajectory
 from .arguments import (
@@ -24,7 +27,7 @@ from .arguments import (
 from .crossing import compiled_with
 from .dae import IDA
 from .events import event_functions
-from .records import assembled, check_reactions
+from .records import assembled, check_reactions, recorded
 from .stepper import Run
 from .tape import Tape
 
@@ -226,15 +229,19 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     for item, table in compiled.tables.items():
         table.check(span, item)
     events = event_functions(events, compiled)
+    known = initial == 'check' and compiled.kept('regular', list) and (
+        compiled.once((span[0], x.tobytes()),
+                      lambda: _known_solver(compiled, span[0], x)))
     for text in (compiled.equations.warning,
-                 negative_mass(compiled, span[0], x)):
+                 not known and negative_mass(compiled, span[0], x)):
         if text:
             warn(text, stacklevel=2)
     solver = METHODS[method]
     gains = None
     try:
-        x = _start(compiled, span[0], x, initial, tolerance,
-                   kind == 'projection')
+        if not known:
+            x = _start(compiled, span[0], x, initial, tolerance,
+                       kind == 'projection')
         if kind == 'baumgarte':
             compiled, gains = _with_gains(
                 compiled, span, x, stabilization, solver, options)
@@ -243,7 +250,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
             max_steps=max_steps) if integrator else Run(
             compiled, span, x, times, events, on_set=kind == 'projection',
             moves=solver is not IDA, dense=dense, units=units,
-            max_steps=max_steps,
+            max_steps=max_steps, solver=None if gains else known,
             feedback=(
                 Feedback(compiled) if kind == 'braun-goldfarb' else None))
         if adjoint:
@@ -271,8 +278,26 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         more['constants'] = {
             name: value for name, value in trajectory.constants.items()
             if name not in GAINS}
-    return _checked_end(
-        replace(trajectory, **more), run.t, run.raised, throw)
+    return _checked_end(replace(trajectory, **more) if more else trajectory,
+                        run.t, run.raised, throw)
+
+
+def _known_solver(compiled, t, x):
+    """The solver of an earlier run if it passes all checks of the start at
+    once, with positive masses and exact constraints; else None.
+    """
+    if compiled.inputs.called or compiled.equations.copies > 1:
+        return None
+    solver, = compiled.kept('regular', list)
+    balance, names = recorded(compiled)
+    with suppress(ArithmeticError):
+        outputs = compiled.evaluate(names, np.array([t]), x[None])
+        masses, _ = mass_spectrum(compiled, outputs['M'])
+        if (balance.distances(outputs) <= GOOD*size_of(x)).all() and (
+                masses.min(initial=0.) > NEGATIVE) and is_regular(
+                    compiled, solver, t, x, compiled.p, outputs['W'][0]):
+            return solver
+    return None
 
 
 def _start(compiled, t, x, initial, tolerance, is_projected):

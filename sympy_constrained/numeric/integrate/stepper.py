@@ -6,6 +6,7 @@ and one long file.
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 from scipy.integrate import BDF, OdeSolver, Radau
@@ -19,7 +20,7 @@ from ..outcome import Reason
 from ..table import Kinks
 from ..tolerances import JUMP, LEAST_MOVE, NEAR
 from ..trajectory import Trajectory
-from .blocks import Blocks
+from .blocks import Blocks, Start
 from .dense_output import DenseOutput, Piece
 from .ends import COMPILING, SLOW, Pace, Stop
 from .events import Events
@@ -43,17 +44,19 @@ class Run(Integration):
 
     def __init__(self, compiled, span, x, times=None, events=(), *,
                  on_set=False, moves=True, feedback=None, dense=False,
-                 units=(), max_steps=np.inf):
+                 units=(), max_steps=np.inf, solver=None):
         super().__init__()
         self.compiled, self.span, self.times = compiled, span, times
         self.t, self.stop, self.size = *span, len(x)
         self.forward = 1 if span[1] > span[0] else -1
         self.kinks = Kinks(compiled.tables.values(), span)
         self.on_set, self.moves, self.feedback = on_set, moves, feedback
-        self.rank = CarriedRank(compiled, self.t, x)
+        self.rank = CarriedRank(compiled, self.t, x, solver)
+        self.is_watched = solver is None    # before the first step
         self.projector = Projector(compiled) if on_set else None
-        self.passages = PassageFinder(
-            compiled) if moves and PassageFinder.applies_to(compiled) else None
+        self.passages = PassageFinder(compiled) if moves and compiled.kept(
+            PassageFinder, lambda: PassageFinder.applies_to(compiled)
+            ) else None
         self.ahead: Approach | None = None
         self.passed: list[float] = []
         self.kink = None                # at which the solver ends
@@ -89,9 +92,8 @@ class Run(Integration):
 
     def _make_steps(self, method, progress, options):
         y = self.rates.begin
-        with self.stopping():
-            self.rank.watch(self.t, y[:self.size])
-        self.checked_rates(self.t, y)
+        if self.is_watched:
+            self.watch_start(y)
         if self.times is None or self.times[0] == self.t:
             self.first, self.next_output = (self.t, y), 1
         is_new = True
@@ -111,7 +113,7 @@ class Run(Integration):
                 if is_new:
                     continue
                 self.record_first()
-                steps, is_new = 1, not self.step(self.solver)
+                steps, is_new = 1, not self.step(self.integrator())
             self.made += steps
             progress.update(self.t)
             self.interruption.check()
@@ -121,6 +123,23 @@ class Run(Integration):
                 raise self.stopped(Reason.STEPS, slow + SLOW)
         self.record_first()
 
+    def watch_start(self, y):
+        """Stop where the equations have no solution at the start."""
+        self.is_watched = True
+        with self.stopping():
+            self.rank.watch(self.t, y[:self.size])
+        self.checked_rates(self.t, y)
+
+    def integrator(self):
+        """SciPy's integrator, which blocks may not have needed so far."""
+        if not self.is_watched:
+            self.watch_start(self.solver.y)
+        if isinstance(self.solver, Start):
+            self.solver = self.solver.integrator()
+        if self.passages is not None and not len(self.passages.times):
+            self.passages.accept(self.t, self.solver.y, self.rank.solver)
+        return self.solver
+
     def new_solver(self, method, options):
         """An integrator from here to the next kink of a table."""
         y = self.rates.begin if self.last is None else self.last
@@ -128,8 +147,7 @@ class Run(Integration):
         if self.passages is not None:
             if self.t == self.kink:             # rates may jump here
                 self.passages.times = np.zeros(0)
-            if not len(self.passages.times):
-                self.passages.accept(begin, y, self.rank.solver)
+            self.passages.solver = self.rank.solver.first
         if self.ahead is not None and self.is_inside(self.ahead.edge):
             end = self.ahead.edge
         self.stop = end
@@ -138,13 +156,13 @@ class Run(Integration):
             self.blocks = kind(self, method, **options)
         if method in (Radau, BDF, Rodas5P):
             options = {**options, 'jac': self.rates.jacobian}
-        if not self.kinks:
-            return method(self.rates, begin, y, end, **options)
-        begin, self.kink, self.stop = self.kinks.interval(
-            begin, end, options['rtol'])
-        self.checked_rates(begin, y)
-        return method(self.rates, begin, y, self.stop - self.kinks.clear,
-                      **options)
+        if self.kinks:
+            begin, self.kink, self.stop = self.kinks.interval(
+                begin, end, options['rtol'])
+            self.checked_rates(begin, y)
+            end = self.stop - self.kinks.clear
+        return (partial(Start, method) if type(self.blocks) is Blocks else
+                method)(self.rates, begin, y, end, **options)
 
     def step(self, solver):
         """One step; False if a singular configuration is ahead or the rank

@@ -137,7 +137,8 @@ class TaylorBlocks(Blocks):
             return None
         rows = slice(steps + 1)
         return Block(
-            T[rows], Y[rows], rates[rows, :n], drift[:steps], outputs,
+            T[rows], Y[rows], np.ascontiguousarray(rates[rows, :n]),
+            drift[:steps], outputs,
             float(abs(T[-1] - T[-2])), count, lambda k: interpolant(
                 T[k], T[k + 1] - T[k], coefficients[k]), steps == near)
 

@@ -21,12 +21,13 @@ from .solver import LinearSolver, Solution, solve_each
 class CarriedRank:
     """The solver in use, and the changes of rank up to now.
 
-    The motion starts at ``t`` and the consistent state ``x``.
+    The motion starts at ``t`` and the consistent state ``x``, for which the
+    ``solver`` may be known.
     """
 
-    def __init__(self, compiled, t, x):
+    def __init__(self, compiled, t, x, solver=None):
         self.compiled = compiled
-        self.solver: LinearSolver = compiled.linear_solver(t, x)
+        self.solver: LinearSolver = solver or compiled.linear_solver(t, x)
         self.changes: list[RankChange] = []
         self.solve_each = solve_each    # or a quicker one
         self._earlier: LinearSolver | None = None
@@ -62,21 +63,23 @@ class CarriedRank:
              "before and after are not comparable.", stacklevel=7)
         return t
 
-    def holds_for(self, W, r, t, x, drift, determinants):
-        """For how many states in a row the decision needs no review.
+    def holds_for(self, t, x, drift, signs, sizes):
+        """For how many states in a row, after the first, the decision needs no
+        review.
 
-        ``W`` and ``r`` are those of the first block; ``determinants`` is the
-        function of the loop.
+        ``signs`` are those of the determinants of the scaled first block,
+        ``sizes`` its largest entries.
         """
         if self.solver.kept is not None:
-            return sum(1 for _ in takewhile(
-                bool, map(self._is_ordinary, W, r, t, x, drift)))
-        signs, sizes = determinants(W, self.solver.first.scale)
+            outputs = self.compiled.first_block(('W', 'r'), t, x)
+            W, r = outputs['W'], outputs['r'][..., 0]
+            return sum(1 for _ in takewhile(bool, map(
+                self._is_ordinary, W[1:], r[1:], t[1:], x[1:], drift)))
         count = leading((signs*(self._sign or signs[0]) > 0) & (
-            sizes <= OUTGROWN))
-        if count:
+            sizes <= OUTGROWN)) - 1
+        if count > 0:
             self._sign = signs[0]
-        return count
+        return max(count, 0)
 
     def _is_ordinary(self, *state):
         with suppress(ConstrainedDynamicsError):
@@ -170,4 +173,4 @@ class CarriedRank:
 
 def leading(values):
     """Number of true values before the first that is not."""
-    return int(np.argmin(np.append(values, False)))
+    return len(values) if values.all() else int(np.argmin(values))

@@ -68,17 +68,19 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     return solver
 
 
-def is_regular(compiled, solver, t, x, p):
+def is_regular(compiled, solver, t, x, p, W=None):
     """Whether ``W``, scaled as by a solver, is far from singular here.
 
     Then it has full rank nearby, too. Rounding errors of the state, of
     constants and time must be small relative to the least singular value.
-    For several states, rows of ``x`` and ``p``, it is an array.
+    For several states, rows of ``x`` and ``p``, it is an array. ``W`` may be
+    known.
     """
     n, scale = x.shape[-1], solver.first.scale
     signs = np.where(np.arange(n + p.shape[-1]) % 2, 1, -1)
     with suppress(ArithmeticError, ValueError):     # a table may end here
-        here = compiled.first_block(('W',), t, x, p)['W']*scale
+        here = scale*(compiled.first_block(('W',), t, x, p)['W']
+                      if W is None else W)
         moved = compiled.first_block(
             ('W',), t + LAST_DIGITS*abs(t),
             x*(1 + ROUNDINGS*signs[:n]),

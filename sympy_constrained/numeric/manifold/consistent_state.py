@@ -184,7 +184,8 @@ def check_consistent(compiled, t, x, p=None, tolerance=TOLERANCE):
 
 def negative_mass(compiled, t, x):
     """A warning if a motion has negative kinetic energy, else None."""
-    values, vectors = mass_spectrum(compiled, t, x)
+    values, vectors = mass_spectrum(
+        compiled, compiled.evaluate(('M',), t, x)['M'])
     if values.min(initial=0.) > NEGATIVE:
         return None
     part = np.abs(vectors[:, 0])
@@ -197,11 +198,10 @@ def negative_mass(compiled, t, x):
         "the constants, or the kinetic energy.")
 
 
-def mass_spectrum(compiled, t, x, p=None):
-    """Eigenvalues and eigenvectors of the mass matrix, scaled to a diagonal of
-    ones; empty without one for all speeds. Also for several states.
+def mass_spectrum(compiled, M):
+    """Eigenvalues and eigenvectors of mass matrices, scaled to a diagonal of
+    ones; empty unless they are those of all speeds.
     """
-    M = compiled.evaluate(('M',), t, x, p)['M']
     if M.shape[-2:] != (len(compiled.u_index),)*2:
         M = M[..., :0, :0]
     diagonal = np.abs(np.diagonal(M, axis1=-2, axis2=-1))

@@ -15,7 +15,8 @@ from scipy.linalg import qr
 from ...errors import ConstrainedDynamicsError
 from ...graph import Graph, gradient
 from ..codegen.solution import mass_factors, size, staged
-from ..tolerances import GOOD, NO_MASS, POOR_CHOICE, REDUNDANT, ROUNDING
+from ..tolerances import (
+    GOOD, LEFT_OUT, NO_MASS, POOR_CHOICE, REDUNDANT, ROUNDING)
 from .projection import Correction, distances, project, size_of
 
 
@@ -147,8 +148,11 @@ class Projector:
         """
         quick = None
         if self.is_simple:
-            quick = self.quick(t, x, self.rows(solver, t, x))
-            if quick and quick[0].is_within(ROUNDING):
+            rows = self.rows(solver, t, x)
+            quick = self.quick(t, x, rows)
+            if quick and quick[0].is_within(ROUNDING) and (
+                    quick[0].distances[sum(map(len, rows.values())):].max(
+                        initial=0.) <= LEFT_OUT*size_of(quick[0].x)):
                 return quick
         before = distances(self.compiled, t, x).relative
         corrections = [project(self.compiled, t, x, weighted=True)]

@@ -206,7 +206,7 @@ def least_norm_step(value, gradient, metric, cut):
 
 def norms_of(gradient):
     """Norms of the rows, 1 for rows without a gradient."""
-    norms = np.linalg.norm(gradient, axis=-1)
+    norms = np.sqrt(np.einsum('...i,...i', gradient, gradient))
     return np.where(norms > NO_GRADIENT*norms.max(
         axis=-1, keepdims=True, initial=0), norms, 1.)
 

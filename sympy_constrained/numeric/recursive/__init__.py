@@ -15,9 +15,8 @@ CROSSOVER = 28
 
 
 def recursive_equations(model, constants, inputs, backend, recursion, loops):
-    """The :class:`.RecursiveEquations` of a model.
-
-    None if ``recursion`` is ``'auto'`` and the ordinary form is chosen.
+    """The :class:`.RecursiveEquations` of a model, or None for the ordinary
+    form.
     """
     if recursion not in (True, 'auto'):
         raise ValueError(

@@ -30,19 +30,13 @@ MOST_CODES = 32
 class RecursiveEquations:
     """Accelerations of a tree of bodies in a time linear in their number.
 
-    Explanation
-    ===========
-
-    Made by :func:`.compile_equations` with ``recursion=True``. The joints are
-    grouped into kinds, for each of which a kernel is compiled; loops over the
-    bodies call them (:mod:`~sympy_constrained.numeric.recursive.sweeps`).
-
-    In every function ``t`` is a number, ``x`` the states in the order of
-    ``states``, and ``p`` the constants in the order of ``constants``, a
-    mapping with new values for some of them, or None for the values given at
-    compilation. Where constraint rows are redundant, the independent ones are
-    chosen at the first state for each ``p``, which should satisfy the
-    constraints.
+    Made by :func:`.compile_equations` with ``recursion=True``; see
+    :doc:`/theory/recursion`. ``states``, ``constants``, ``unknowns``,
+    ``multiplier_names`` and ``residual_names``, and the arguments ``t, x, p``
+    of all functions, are those of :class:`.CompiledEquations`, for a number
+    ``t``. Where constraint rows are redundant, the independent ones are chosen
+    at the first state for each ``p``, which should satisfy the constraints.
+    ``kinds`` is the number of compiled kinds of joints.
 
     Examples
     ========
@@ -58,17 +52,6 @@ class RecursiveEquations:
     >>> x = equations.names.vector(chain.start, 'start')
     >>> equations.accelerations(0, x).shape, equations.multipliers(0, x).shape
     ((6,), (3,))
-
-    Attributes
-    ==========
-
-    states, constants : tuple of SymPy objects
-    unknowns, multiplier_names : tuple
-        Accelerations, then multipliers.
-    kinds : int
-        Number of kernels.
-    residual_names : tuple of str
-        Labels of :meth:`residuals`.
 
     """
 
@@ -170,10 +153,8 @@ class RecursiveEquations:
         return np.linalg.pinv(C.T)@lam[use]
 
     def _solved(self, t, x, p):
-        """Rates and multipliers, and the independent rows.
-
-        These stay those of the first state, so that drift makes no others
-        independent, unless they fail to determine the motion.
+        """Rates and multipliers, and the independent rows: those of the first
+        state while they determine the motion.
         """
         t, x, values = float(t), np.ascontiguousarray(x), self.parameters(p)
         key = None if p is None else values.tobytes()
@@ -242,12 +223,9 @@ class RecursiveEquations:
             [gap[rows] for gap, rows in zip(gaps, self._measured)])
 
     def native_function(self, name='rhs', t=0., x=None, p=None):
-        """The :class:`.Recursion` in machine code, of ``(t, x, p)``.
-
-        Its outputs are the rates of all states, then the multipliers, zero
-        for rows that are left out. These are chosen at the state ``x``, which
-        is needed if there are constraints. ``name`` is ``'rhs'``, as for
-        :class:`.CompiledEquations`.
+        """The :class:`.Recursion` in machine code, of ``(t, x, p)``: rates of
+        all states, then multipliers, zero for rows that are left out at the
+        state ``x``. There is no other ``name``.
         """
         if name != 'rhs':
             raise ValueError(
@@ -260,10 +238,8 @@ class RecursiveEquations:
         return self.function(t, x, p)
 
     def function(self, t, x, p=None, cut=DEPENDENT):
-        """The :class:`Recursion` with the rows independent at a state.
-
-        A row is left out if the square of its part across the others,
-        relative to the row, is below ``cut``.
+        """The :class:`Recursion` with the rows independent at a state: those
+        whose squared part across the others is above ``cut``.
         """
         return self.by_rows(self.independent(t, x, p, cut)[0])
 
@@ -293,10 +269,8 @@ class RecursiveEquations:
         return self._recursion(tuple(speeds), tuple(places))
 
     def by_rows(self, use, checks=True):
-        """The :class:`Recursion` with these independent rows.
-
-        Without ``checks`` it also takes states off the constraints, where
-        redundant rows contradict each other.
+        """The :class:`Recursion` with these independent rows; without
+        ``checks`` also off the constraints, where others contradict them.
         """
         return self._recursion(tuple(use), checks=checks)
 

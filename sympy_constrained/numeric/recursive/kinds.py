@@ -1,9 +1,7 @@
 r"""Kernels of the sweeps: straight-line code for one kind of joint each.
 
 Two joints are of one kind if their graphs are equal up to the names of their
-inputs, and up to numbers that are not small fractions, as masses that were
-given as numbers. A kernel is written on the graph, so what vanishes for this
-kind of joint is not computed.
+inputs, and up to numbers that are not small fractions.
 
 With a twist ``V``, an articulated inertia ``[[A, B], [B^T, C]]`` and a wrench
 ``p`` of moment and force, all about the mass centre in axes of the body [1]_:

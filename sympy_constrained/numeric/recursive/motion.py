@@ -6,11 +6,10 @@ from warnings import warn
 import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
 
-from ...errors import ConstraintError, InconsistentConstraintsError
+from ...errors import ConstraintError
 from ..integrate.runs import LONGEST, BlockRun
 from ..integrate.blocks import is_compiled
 from ..integrate.ends import COMPILING, SLOW, Pace, cause_of
-from ..integrate.rates import TROUBLE
 from ..manifold.projection import ROUNDING, size_of
 from ..outcome import Reason
 from ..tolerances import CLOSE, OFFSETS
@@ -43,10 +42,8 @@ ACTS = ("a constraint row that was redundant begins to act at t = {:.6g}, or "
 
 def prepared(equations, span, x, times, method, stabilization, others,
              initial, tolerance, **options):
-    """The :class:`RecursiveRun` with the arguments of ``simulate``.
-
-    ``others`` maps names of arguments without a meaning here to whether they
-    were given.
+    """The :class:`RecursiveRun` of ``simulate``; ``others`` maps names of
+    arguments without a meaning here to whether they were given.
     """
     given = [f'`{name}`' for name, is_given in others.items() if is_given]
     if method not in METHODS:
@@ -271,10 +268,8 @@ class RecursiveRun(BlockRun):
                 states[:due], h)
 
     def acting(self, T, Y):
-        """The first state that violates a row that was left out, or None.
-
-        With projection only rows without residuals are examined: the others
-        make the projection fail.
+        """The first state that violates a row that was left out, or None;
+        rows with residuals are left to the projection.
         """
         if not self.left_out or self.on_set and self.equations.has_residuals(
                 self.left_out):
@@ -315,14 +310,13 @@ class RecursiveRun(BlockRun):
                 self.t - part['t']) >= 0]
         return True
 
+    def stopped_by(self, trouble):
+        return self.stopped(*cause_of(trouble, None))
+
     def failure(self):
         """The reason of steps that cannot be made."""
-        try:
+        with self.stopping():
             self.equations.rhs(self.t, self.x)
-        except InconsistentConstraintsError as error:
-            return self.stopped(Reason.CONTRADICTION, str(error))
-        except TROUBLE as error:
-            return self.stopped(*cause_of(error, None))
         if self.on_set and self.made_steps(1, self.without_projection)[
                 0] != self.loop.TROUBLE:
             return self.stopped(
@@ -331,27 +325,21 @@ class RecursiveRun(BlockRun):
                 "or contradict each other. Motions by the recursive equations "
                 "do not pass such states; pass the model itself, whose "
                 "ordinary form does")
-        return self.stopped(*cause_of(None, None))
+        return self.stopped_by(None)
 
     # -- outputs ---------------------------------------------------------
 
     def add(self, t, x):
         for t, x in zip(t, x):
-            try:
+            with self.stopping():
                 outputs = self.equations.outputs(t, x)
-            except InconsistentConstraintsError as error:
-                raise self.stopped(Reason.CONTRADICTION, str(error)) from error
-            except TROUBLE as error:
-                raise self.stopped(*cause_of(error, None)) from error
             self.outputs.append({'t': t, 'x': x, **outputs})
             if self.is_noise(t, x):
                 self.noisy.append(t)
 
     def is_noise(self, t, x):
-        """Whether the smallest changes of speeds change rates and multipliers.
-
-        Near a singular configuration these are quotients of two numbers that
-        vanish.
+        """Whether the smallest changes of speeds change rates and multipliers,
+        as near a singular configuration.
         """
         q, n = len(self.equations.coordinates), len(x)
         y, p = x.copy(), self.equations.p

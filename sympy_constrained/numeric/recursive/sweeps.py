@@ -20,12 +20,10 @@ of the constraints is
 
    A M^{-1} A^T = Y D^{-1} Y^T, \qquad Y^T = L^{-1} A^T.
 
-A state returns to the constraints by the change of the speeds of least kinetic
-energy, :math:`-M^{-1}A^T (A M^{-1}A^T)^{-1}` times the residuals, and by the
-change of the coordinates that such speeds make.
+A state returns to the constraints by :math:`-M^{-1}A^T (A M^{-1}A^T)^{-1}`
+times the residuals, and by the change of coordinates that such speeds make.
 
-All of it is in one file, because numba's cache does not notice changes of
-other files.
+One file, because numba's cache does not notice changes of others.
 
 References
 ==========
@@ -191,11 +189,9 @@ def accelerate(t, tables, work, out):
 
 @quick
 def push(t, tables, work, way, force, tau, y, is_rigid):
-    """The first sweep for forces alone, over bodies from leaf to root.
-
-    ``force`` is minus the wrench on each body, ``tau`` has the forces on
-    joints; used up, they are zero again. If the bodies are rigid, ``y`` are
-    the forces on joints at rest.
+    """The first sweep for ``force``, minus the wrench on each body, and
+    ``tau`` on joints, which it sets to zero. If the bodies are rigid, ``y``
+    are the forces on joints at rest.
     """
     base, give = work.ctypes.data, np.empty(12)
     get, place, rigid = np.empty(12), 0, np.empty(48)

@@ -10,9 +10,8 @@ is that of its parent, moved to it, plus that of its joint:
    \dot V_i = X_i \dot V_{\lambda(i)} + S_i\dot u_i + V_i\times V_{J i}
    + \mathring V_{J i}
 
-with measure numbers in the axes of the body [1]_. Everything is read on the
-graph between a body and its parent alone, so expressions of different joints
-are never multiplied.
+with measure numbers in the axes of the body [1]_. Expressions of different
+joints are never multiplied.
 
 References
 ==========

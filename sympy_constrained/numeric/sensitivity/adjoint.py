@@ -1,8 +1,5 @@
 r"""Gradients of motions, by the adjoint of the steps that were made.
 
-Explanation
-===========
-
 A step of a Runge-Kutta method with the stages :math:`X_k` and their rates
 :math:`K_k = f(t_k, X_k)` is
 
@@ -22,21 +19,14 @@ with the projection :math:`P` to the constraints. The derivatives
    \lambda \leftarrow \lambda + \sum_k \xi_k,
 
 and the derivatives by constants are the sum of all :math:`f_p^T\kappa_k` and
-those of :math:`P`. The products :math:`\kappa^T f_x`, :math:`\kappa^T f_p` are
-those of :meth:`.CompiledEquations.vjp`. Outputs in a step are those of its
-interpolant, integrals have the weights of the step. So the result is the exact
-derivative of the numbers that were computed, for steps of constant length.
-Terms of the order of the tolerances are left out where the start, or a state
-after a jump, is moved to the constraints, and where the time of an event
-changes (:mod:`~sympy_constrained.numeric.sensitivity.saltation`): the state
-then moves with the rates, not along the interpolant.
-
-Derivatives by states off the constraints are of no use. ``Gradient.start`` is
-the only vector tangent to the constraints whose products with tangent changes
-are those of the cost.
+those of :math:`P`. Outputs in a step are those of its interpolant, integrals
+have the weights of the step. So the result is the exact derivative of the
+numbers that were computed, for steps of constant length. Terms of the order of
+the tolerances are left out where a state is moved to the constraints, and
+where the time of an event changes
+(:mod:`~sympy_constrained.numeric.sensitivity.saltation`).
 
 Memory grows by one number for each step, and a state for each block of steps.
-The steps of one block at a time are made again.
 
 References
 ==========
@@ -67,18 +57,10 @@ from .sensitivities import chosen, start_derivatives
 class Gradient:
     """Derivatives of a cost; made by :meth:`.Trajectory.gradient`.
 
-    ``result[m]`` is the derivative by a constant or an initial value.
-
-    Attributes
-    ==========
-
-    value : float
-        Of ``cost`` and ``final_cost``.
-    by : tuple of SymPy objects
-    values : ndarray, shape (k,)
-    start : ndarray, shape (ns,)
-        Gradient by the initial states, tangent to the constraints.
-
+    ``result[m]`` is the derivative by a constant or an initial value; all are
+    ``values``, shape (k,), in the order of ``by``. ``value`` is the cost, and
+    ``start``, shape (ns,), its gradient by the initial states, tangent to the
+    constraints.
     """
 
     value: float
@@ -174,10 +156,8 @@ class Backward:
             [self.cost])(t, x)[..., 0]
 
     def over(self, part, times, seeds, slope):
-        """Go back over steps, with derivatives by the states at ``times``.
-
-        Returns derivatives by the state before and by constants, and the
-        integral of the cost.
+        """Derivatives by the state before steps and by constants, and the
+        integral of the cost; ``seeds`` are derivatives at ``times``.
         """
         code, weights, _ = self.code(part)
         tableau, h = self.tableau, part.ends - part.begins

@@ -6,9 +6,7 @@ deviation :math:`\sigma_j` the sum of :math:`(y_{ij} - \hat y_{ij})^2/
 singular values :math:`s_k` of the derivatives by relative changes of the
 unknowns say which combinations the measurements determine: the standard
 deviation of a combination is :math:`1/s_k` [1]_. Those that are not determined
-to a factor of two keep the values of the guess, so that no search goes astray
-along them. Changes of constants are relative to their values, at least a tenth
-of the guess; changes of initial values to the size of the state in the motion.
+to a factor of two keep the values of the guess.
 
 Gaps between segments are closed by an augmented Lagrangian: their multipliers
 and weights grow from search to search.
@@ -224,11 +222,7 @@ class Fit:
 
 
 def combinations(unknown, rows):
-    """Directions as dictionaries of their large parts.
-
-    Each but one of the unknowns that occur in a direction is in no other one
-    where that is possible: the directions are in echelon form.
-    """
+    """Directions in echelon form, as dictionaries of their large parts."""
     if not len(rows):
         return ()
     _, R, order = qr(rows, pivoting=True)

@@ -32,13 +32,10 @@ class Identification:
     Attributes
     ==========
 
-    unknown : tuple of SymPy objects
-    values : ndarray, shape (k,)
+    values, deviation : ndarray, shape (k,)
+        Estimates of the ``unknown``, and their standard deviations.
     covariance : ndarray, shape (k, k)
-        Of the estimates: infinite for those that are not determined to a
-        factor of two.
-    deviation : ndarray, shape (k,)
-        Standard deviations of the estimates.
+        Infinite for estimates that are not determined to a factor of two.
     undetermined : tuple of dict
         Combinations of the unknowns that the measurements do not determine:
         unknown -> relative change.
@@ -47,24 +44,18 @@ class Identification:
         ``deviations`` where these are given, and then near 1 if the model
         fits.
     residuals : ndarray
-        Model less measurement, in standard deviations, of all values that are
-        not missing.
-    measured : tuple of Record
-        The measurements as arrays ``t``, ``outputs``, ``values``, ...
-    motions : tuple of Sensitivities
-        One for each measurement, at its times.
+        Model less measurement, in standard deviations.
+    measured, motions : tuples of Record and of Sensitivities
+        The measurements as arrays, and their motions.
     gap : float
         Largest gap between segments, relative to the states.
     equations : CompiledEquations
         With the estimates.
     evaluations : int
         Number of integrations of each motion.
-    success : bool
-        Whether the search has converged.
-    message : str
-        Why the search ended, and doubts about the result. Without
-        convergence the estimates are the best ones so far, and the covariance
-        is that of the equations linearized there.
+    success, message : bool, str
+        Whether the search has converged, or why not, and doubts about the
+        result. Without convergence the estimates are the best ones so far.
 
     """
 

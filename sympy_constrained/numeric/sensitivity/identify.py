@@ -38,14 +38,6 @@ def identify(model, measured, unknown, *, bounds=None, deviations=None,
     >>> round(found[g], 6), round(found[c], 6)
     (9.81, 0.1)
 
-    Only the ratio of friction and mass is determined:
-
-    >>> found = identify(pendulum, data, [m, c],
-    ...                  constants={m: 2, g: 9.81, l: 1, c: 0.3})
-    >>> combination, = found.undetermined
-    >>> {str(item): round(part, 3) for item, part in combination.items()}
-    {'m': 0.707, 'c': 0.707}
-
     Parameters
     ==========
 
@@ -68,16 +60,10 @@ def identify(model, measured, unknown, *, bounds=None, deviations=None,
         constraints have to determine the others.
     segments : int, optional
         Number of segments of each motion, for long, unstable or chaotic
-        records and poor guesses: the states between them are found, too, and
-        the gaps closed. A segment should have more values than unknown
-        states, and last no longer than the motion can be predicted.
+        records and poor guesses. A segment should have more values than
+        unknown states, and last no longer than the motion can be predicted.
     rtol, atol, options
         As for :func:`~sympy_constrained.numeric.simulate`.
-
-    Returns
-    =======
-
-    Identification
 
     Raises
     ======
@@ -85,10 +71,8 @@ def identify(model, measured, unknown, *, bounds=None, deviations=None,
     ValueError
         If measurements have wrong shapes or no values, or names are unknown.
     ConstrainedDynamicsError
-        If a start violates the constraints and no unknown moves it, or a
-        motion ends before its measurements, or contradicts the
-        constraints, at the guess. Values where that happens later are
-        avoided.
+        If at the guess a start violates the constraints and no unknown moves
+        it, or a motion ends before its measurements.
 
     """
     compiled = compile_equations(model, constants, inputs)

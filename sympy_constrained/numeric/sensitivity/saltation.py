@@ -1,8 +1,5 @@
 r"""Derivatives through events, whose times move.
 
-Explanation
-===========
-
 Where :math:`e(x, p, t)` vanishes, states jump from :math:`x` to :math:`g(x, p,
 t)`. With the rates :math:`f` before and :math:`f^+` after the jump, the time
 of the event and the states after it, at a constant time, change by [1]_

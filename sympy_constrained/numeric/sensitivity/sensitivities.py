@@ -25,11 +25,8 @@ STATES = 128
 
 
 class EventDerivatives(NamedTuple):
-    """A zero of a :class:`.Crossing`, and its derivatives.
-
-    ``index``, ``t`` and ``x`` are those of :class:`.Event`; ``dt``, shape
-    (k,), are the derivatives of its time, ``dx``, shape (ns, k), those of the
-    states there, which include the change of the time.
+    """An :class:`.Event` of a :class:`.Crossing`, and the derivatives of its
+    time, ``dt``, shape (k,), and of the states then, ``dx``, shape (ns, k).
     """
 
     index: int
@@ -44,23 +41,9 @@ class Sensitivities:
     """A motion and its derivatives; made by :func:`sensitivities`.
 
     ``result[q, m]`` are the derivatives of a state by a constant or an initial
-    value, shape (N,).
-
-    Attributes
-    ==========
-
-    equations : CompiledEquations
-        With the constants of this motion.
-    by : tuple of SymPy objects
-    t : ndarray, shape (N,)
-    x : ndarray, shape (N, ns)
-    dx : ndarray, shape (N, ns, k)
-    trajectories : tuple of Trajectory
-        Of the variational equations: states and derivatives, by a part of the
-        ``by`` each if these are many.
-    events : tuple of EventDerivatives
-        Of events that are :class:`.Crossing`.
-
+    value, shape (N,); ``dx``, shape (N, ns, k), are all at the times ``t``, in
+    the order of ``by``, and ``x`` the states. ``trajectories`` solve the
+    variational equations, each for a part of ``by`` if these are many.
     """
 
     equations: CompiledEquations
@@ -82,21 +65,8 @@ class Sensitivities:
                 f'{len(self.t)} times>')
 
     def of(self, expressions):
-        """Values and derivatives of expressions along the motion.
-
-        Parameters
-        ==========
-
-        expressions : sequence, or str
-            As ``of`` of :meth:`.CompiledEquations.jacobian`: in states, rates,
-            accelerations, multipliers.
-
-        Returns
-        =======
-
-        values : ndarray, shape (N, m)
-        derivatives : ndarray, shape (N, m, k)
-
+        """Values, shape (N, m), and derivatives, shape (N, m, k), of what
+        :meth:`.CompiledEquations.jacobian` takes as ``of``.
         """
         compiled = self.equations
         items = expressions if np.iterable(expressions) else (expressions,)
@@ -117,15 +87,10 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
                   inputs=None, **options) -> Sensitivities:
     r"""Integrate a motion with its derivatives by constants and start.
 
-    Explanation
-    ===========
-
-    The derivatives obey linear equations of motion with the same matrix
-    (:mod:`~sympy_constrained.numeric.sensitivity.variational`). They are
-    integrated with the motion, projected with it, and have the same relative
-    tolerance. At events that are :class:`.Crossing` they are those of the
-    time of the event and of the states after a jump
-    (:mod:`~sympy_constrained.numeric.sensitivity.saltation`).
+    The derivatives obey linear equations of motion
+    (:mod:`~sympy_constrained.numeric.sensitivity.variational`), integrated and
+    projected with the motion, with the same relative tolerance; for events
+    see :mod:`~sympy_constrained.numeric.sensitivity.saltation`.
 
     Examples
     ========
@@ -161,11 +126,6 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
         States that keep their initial values when others and constants change.
         The constraints have to determine the remaining ones; without
         constraints none remains.
-
-    Returns
-    =======
-
-    Sensitivities
 
     Raises
     ======
@@ -227,11 +187,7 @@ def integrated(compiled, t_span, x, dx, by, options, events=()):
 
 
 class CarriedEvent:
-    """An event of a motion as one of its variational equations.
-
-    ``places`` are the positions of the states, then of the derivatives by each
-    of ``by``.
-    """
+    """An event of a motion as one of its variational equations."""
 
     def __init__(self, event, compiled, places, by):
         self.event, self.compiled, self.by = event, compiled, by

@@ -1,17 +1,10 @@
 r"""Outputs of motions in segments, and their derivatives, for a fit.
 
-Explanation
-===========
-
 A long or unstable record is cut into segments. The state :math:`s_j` at the
 beginning of each but the first is unknown, too, and the gaps between the
-segments have to vanish (multiple shooting [1]_). With the derivatives
-:math:`J` of the residuals and :math:`C` of the gaps by constants
-:math:`\theta` and changes :math:`w` of the :math:`s_j`, only changes in the
-null space of :math:`C` keep the motion continuous: there are as many as
-:math:`\theta` has entries, and the covariance is that of these changes. No
-derivative is carried through more than one segment, so none grows with the
-length of the record.
+segments have to vanish (multiple shooting [1]_). Only changes of constants and
+of the :math:`s_j` in the null space of the derivatives of the gaps keep the
+motion continuous; the covariance is that of these changes.
 
 On constraints a state is that with the components :math:`w = T^T(s -
 \bar s)` in the tangent space at a state :math:`\bar s` nearby.
@@ -160,11 +153,7 @@ class Shooting:
             {self.unknown[k]: values[k] for k in self.constants})
 
     def place_nodes(self, values, noise):
-        """Put nodes near their measurements, each from the one before.
-
-        Where these determine little, it stays near the end of the segment
-        before.
-        """
+        """Put nodes near their measurements, or the segment before."""
         compiled, self.sizes = self.with_values(values), np.zeros(0)
         for record, cuts, nodes in zip(self.records, self.cuts, self.nodes):
             x, dx = self._start(compiled, values, record)

@@ -1,8 +1,5 @@
 r"""The variational equations, as equations of motion of their own.
 
-Explanation
-===========
-
 The derivatives :math:`s = dx/d\theta` of a motion by a constant or an initial
 value obey, with :math:`\delta = s\,\partial_x + \partial_\theta`,
 
@@ -14,10 +11,8 @@ value obey, with :math:`\delta = s\,\partial_x + \partial_\theta`,
    = \begin{bmatrix} r \\ \delta r \end{bmatrix}, \qquad
    \delta h = 0, \quad \delta\psi = 0.
 
-The matrix depends on :math:`x` and :math:`s` only. So these are equations of
-motion like all others: states, multipliers, constraints. They are compiled,
-integrated and projected by the same code, and the projection of :math:`s` is
-the derivative of that of :math:`x`.
+They are compiled, integrated and projected as all others, and the projection
+of :math:`s` is the derivative of that of :math:`x`.
 """
 from __future__ import annotations
 
@@ -38,11 +33,8 @@ WEIGHT = 2.**-20
 
 
 def variational(equations, by, given):
-    """Return the equations of states and derivatives, and these.
-
-    ``by`` are constants and states (for their initial values), ``given`` the
-    expressions of inputs. The derivatives are tuples of functions of time, one
-    tuple of all states for each of ``by``.
+    """Return the equations of states and derivatives, and these: a tuple of
+    functions of time, one for each state, for each of ``by``.
     """
     if equations.upper:
         raise UnsupportedFeatureError(

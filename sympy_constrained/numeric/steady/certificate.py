@@ -35,11 +35,9 @@ class Certificate(NamedTuple):
 
     The unknowns ``held`` have exactly the values of the motion, the others
     differ from it by at most ``radius``, relative to their size or to 1.
-    ``stability`` is ``'stable'`` or ``'unstable'`` if that is proven, too,
-    else None: eigenvalues on the imaginary axis, and multiple ones, have no
-    proof. ``eigenvalues`` are the proven ones as pairs of a centre and a
-    radius in the complex plane. How many there are is taken from numeric
-    ranks.
+    ``stability`` is None without a proof, as for imaginary or multiple
+    eigenvalues. ``eigenvalues`` are the proven ones, as pairs of a centre and
+    a radius; their number is taken from numeric ranks.
     """
 
     radius: float
@@ -50,10 +48,8 @@ class Certificate(NamedTuple):
 
 
 def certificate(motion) -> Certificate:
-    """Return the proof for a steady motion.
-
-    Rows that depend on others, and as many unknowns as the family has
-    dimensions, are left out of the proof; the result names them.
+    """Return the proof for a steady motion, without dependent rows and with
+    as many unknowns held as the family has dimensions.
 
     Raises ConstrainedDynamicsError if there is none, as at a branch point.
     """
@@ -141,10 +137,8 @@ def product(A, B):
 
 
 def contracts(C, f, J, spread, radius):
-    """Whether a step of Newton's method contracts the ball into itself.
-
-    ``f`` and ``J`` are pairs, and the derivatives in the ball differ from
-    ``J`` by up to ``spread`` times its radius.
+    """Whether a step of Newton's method contracts the ball into itself, in
+    which derivatives differ from ``J`` by up to ``spread*radius``.
     """
     moved = np.abs(product(C, f)).sum(0)
     CJ = product(C, J)

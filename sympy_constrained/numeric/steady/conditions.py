@@ -1,7 +1,4 @@
-"""What vanishes in a steady motion, with exact derivatives.
-
-The conditions are those of :doc:`/theory/numbers`. Nothing is solved for.
-"""
+"""What vanishes in a steady motion (:doc:`/theory/numbers`)."""
 from __future__ import annotations
 
 import numpy as np
@@ -86,9 +83,7 @@ class Conditions:
         return out['value'][:, 0], out['slopes']
 
     def scales(self, point, columns):
-        """Usual norms of the derivatives, and sizes of the unknowns.
-
-        A derivative may vanish at a point, so one beside counts, too.
+        """Norms of the derivatives here or beside, and sizes of the unknowns.
         """
         sizes = np.ones(len(point))
         lam = slice(self.count, self.size)
@@ -110,8 +105,7 @@ class Conditions:
     def solved(self, point, columns, row=None, right=0.):
         """The nearest zero by Newton steps of least norm, or None.
 
-        ``row @ (change of the unknowns)`` from ``point``, in their sizes,
-        shall be ``right``.
+        ``row @ (relative change of the unknowns)`` shall be ``right``.
         """
         norms, sizes = self.scales(point, columns)
         start, last = point, np.inf
@@ -134,10 +128,8 @@ class Conditions:
         return point if far <= ROUNDING else None
 
     def nearest(self, point, columns):
-        """The point of least squares, with the best multipliers each time.
-
-        The derivatives of these are left out as by L. Kaufman, BIT 15 (1975)
-        49-57.
+        """The point of least squares, with the best multipliers each time
+        (L. Kaufman, BIT 15 (1975) 49-57).
         """
         states = columns[columns < self.count]
         lam = slice(self.count, self.size)

@@ -1,8 +1,4 @@
-"""Follow a family of steady motions by pseudo-arclength.
-
-See :doc:`/theory/numbers`. Motions where an eigenvalue is zero or imaginary
-are located between neighbours.
-"""
+"""Follow a family of steady motions (:doc:`/theory/numbers`)."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -33,12 +29,11 @@ NO_ZERO = 1e-4
 
 
 class Critical(NamedTuple):
-    """A motion where a family changes.
+    """A motion where a family changes, and its position there.
 
     ``kind`` is ``'branch'``, where families cross, ``'fold'``, where what the
     family is followed along turns back, ``'hopf'``, where periodic motions
-    begin, or ``'zero'`` for another zero eigenvalue. ``index`` is the position
-    in the family.
+    begin, or ``'zero'`` for another zero eigenvalue.
     """
 
     kind: str
@@ -50,17 +45,9 @@ class Critical(NamedTuple):
 class Family:
     """Steady motions along a curve; made by :meth:`.SteadyMotion.follow`.
 
-    ``family[q]`` are the values of a state, multiplier or constant along it.
-
-    Attributes
-    ==========
-
-    motions : tuple of SteadyMotion
-    critical : tuple of Critical
-        They are also among the motions.
-    message : str
-        Why it ends.
-
+    ``family[q]`` are the values of a state, multiplier or constant along it,
+    ``critical`` those of the ``motions`` that are :class:`Critical`;
+    ``message`` is why it ends.
     """
 
     motions: tuple
@@ -88,10 +75,7 @@ class Family:
         return np.array([motion.growth for motion in self.motions])
 
     def intervals(self, key, stability='stable') -> list:
-        """Pairs of values between which all motions are stable, in order.
-
-        Intervals reach up to the critical motions beside them.
-        """
+        """Pairs of values, in order, between which all motions are stable."""
         values, result, i = self[key], [], 0
         edges = {item.index for item in self.critical}
         for kind, group in groupby(m.stability for m in self.motions):
@@ -110,8 +94,8 @@ def follow(motion, along=None, direction=None, *, step=0.1, count=200,
     Examples
     ========
 
-    A pendulum that is carried around a vertical axis hangs at an angle beyond
-    the rate :math:`\sqrt{g/l}`:
+    A pendulum carried around a vertical axis tilts beyond the rate
+    :math:`\sqrt{g/l}`:
 
     >>> from sympy import cos, sin, symbols
     >>> from sympy.physics.mechanics import dynamicsymbols
@@ -138,8 +122,7 @@ def follow(motion, along=None, direction=None, *, step=0.1, count=200,
     motion : SteadyMotion
     along : constant, state or name, optional
         A constant that changes along the family, or a state that grows first.
-        Without a constant all keep their values, and the steady motions must
-        be a family of themselves.
+        Without it the motions must be a family at the same constants.
     direction : mapping, optional
         Changes of states or constants by which to start, such as ``{q: 1}``;
         needed where families cross.
@@ -151,11 +134,6 @@ def follow(motion, along=None, direction=None, *, step=0.1, count=200,
         State or constant -> pair of bounds where the family ends.
     fixed : iterable of states, optional
         States to hold, where steady motions have more dimensions.
-
-    Returns
-    =======
-
-    Family
 
     Raises
     ======

@@ -28,17 +28,8 @@ class SteadyMotion:
     """A steady motion; made by :func:`steady_motions` or :func:`equilibria`.
 
     ``motion[q]`` is the value of a state, a multiplier or a constant, by
-    SymPy object or name.
-
-    Attributes
-    ==========
-
-    conditions : Conditions
-    point : ndarray
-        States, multipliers and constants.
-    zeros : int, optional
-        Number of zero eigenvalues that belong to the family; by default all.
-
+    SymPy object or name; ``point`` has all of them. ``zeros`` eigenvalues
+    belong to the family; by default all that are zero.
     """
 
     conditions: Conditions
@@ -140,11 +131,7 @@ class SteadyMotion:
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
-        """Those of :attr:`matrix`, in ascending order of real parts.
-
-        A zero for each cyclic coordinate and for each dimension of the family
-        is left out.
-        """
+        """Those of :attr:`matrix`, in ascending order of real parts."""
         return np.sort_complex(np.linalg.eigvals(self.matrix))
 
     @cached_property
@@ -165,8 +152,7 @@ class SteadyMotion:
 
         Stable: neighbours approach a member of the family (Lyapunov;
         Lyapunov and Malkin for families, see Zenkov, Bloch and Marsden 1998).
-        Marginal: eigenvalues on the imaginary axis and none to the right, so
-        that the linear motion decides nothing about the nonlinear one.
+        Marginal: the linear motion decides nothing about the nonlinear one.
         """
         growth = self.growth
         return ('unstable' if growth > 0 else 'stable' if growth < 0
@@ -175,18 +161,12 @@ class SteadyMotion:
     # -- neighbours ------------------------------------------------------
 
     def follow(self, along=None, direction=None, **options):
-        """The :class:`.Family` of steady motions through this one.
-
-        See :func:`~sympy_constrained.numeric.steady.family.follow`.
-        """
+        """See :func:`~sympy_constrained.numeric.steady.family.follow`."""
         from .family import follow
         return follow(self, along, direction, **options)
 
     def certificate(self):
-        """Proof that exactly one steady motion is near.
-
-        See :func:`~sympy_constrained.numeric.steady.certificate.certificate`.
-        """
+        """The :class:`.Certificate` that no other steady motion is near."""
         from .certificate import certificate
         return certificate(self)
 
@@ -195,14 +175,10 @@ def steady_motions(model, near, *, fixed=(), cyclic=None, fill=None,
                    constants=None, inputs=None) -> tuple[SteadyMotion, ...]:
     r"""Return steady motions near guesses.
 
-    Explanation
-    ===========
-
     In a steady motion all states are constant but cyclic coordinates, on which
-    nothing depends: a wheel that rolls in a circle, a top that precesses, a
-    bicycle in a turn. Such motions come in families. The one nearest to the
-    guess is returned; hold some states to select another
-    (:doc:`/theory/numbers`).
+    nothing depends: a top that precesses, a bicycle in a turn. Such motions
+    come in families. The one nearest to the guess is returned; hold some
+    states to select another (:doc:`/theory/numbers`).
 
     Examples
     ========
@@ -229,7 +205,7 @@ def steady_motions(model, near, *, fixed=(), cyclic=None, fill=None,
     fixed : iterable of states or names
         States that keep the value of the guess.
     cyclic : iterable of coordinates or names, optional
-        By default those that occur in no equation, which are read off.
+        By default those that occur in no equation.
     fill : float, optional
         Value of states that a mapping leaves out.
     constants, inputs : mapping, optional
@@ -245,11 +221,10 @@ def steady_motions(model, near, *, fixed=(), cyclic=None, fill=None,
     ======
 
     ConstraintError
-        If no guess leads to a steady motion; carries ``rows``, the conditions
-        that cannot be satisfied, and ``state``.
+        If no guess leads to a steady motion; carries ``rows``, the unmet
+        conditions, and ``state``.
     ConstrainedDynamicsError
-        If the equations depend on time, or on a coordinate that was given as
-        cyclic.
+        If the equations depend on time, or on a given cyclic coordinate.
 
     """
     compiled = compile_equations(model, constants, inputs)
@@ -282,19 +257,8 @@ def equilibria(model, near, *, fixed=(), fill=None, constants=None,
     ==========
 
     model, near, fixed, fill, constants, inputs
-        As for :func:`steady_motions`. Speeds are zero; a sequence may have
-        the coordinates only.
-
-    Returns
-    =======
-
-    tuple of SteadyMotion
-
-    Raises
-    ======
-
-    ConstraintError, ConstrainedDynamicsError
-        As :func:`steady_motions`.
+        As for :func:`steady_motions`, which also has the errors. Speeds are
+        zero; a sequence may have the coordinates only.
 
     """
     compiled = compile_equations(model, constants, inputs)

@@ -13,7 +13,7 @@ from functools import partial
 from numbers import Integral
 from os import cpu_count
 
-from .jobs import Job, failure, pack, unpacked
+from .jobs import TOGETHER, Job, failure, pack, unpacked
 
 
 # Chunks per worker, so that all end together, and the largest chunk.
@@ -35,10 +35,13 @@ def make_runs(job, tasks, receive, executor=None, chunk=None):
         here(job, tasks, receive)
         return
     is_count = isinstance(executor, int)
-    size = chunk or min(LARGEST, -(-len(tasks)//(CHUNKS*(
+    is_here = isinstance(executor, ThreadPoolExecutor)
+    # Threads send nothing, so their chunks are what a loop makes together.
+    count, most = (2, TOGETHER) if is_here else (CHUNKS, LARGEST)
+    size = chunk or min(most, -(-len(tasks)//(count*(
         executor if is_count else cpu_count() or 1))))
     chunks = [tasks[i:i + size] for i in range(0, len(tasks), size)]
-    if isinstance(executor, ThreadPoolExecutor):
+    if is_here:
         elsewhere(executor, chunks, job, receive)
         return
     dumps, is_dask = pickle.dumps, hasattr(executor, 'get_executor')
