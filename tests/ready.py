@@ -259,12 +259,6 @@ def disagreement(one, other):
     return float(np.max([abs(one[x] - other[x]) for x in one]))/size
 
 
-def known(model, values):
-    """The accelerations a model knows in closed form, as floats."""
-    return {x: float(at(expression, values)[0])
-            for x, expression in model.accelerations.items()}
-
-
 def outputs(equations, method, values, *names):
     """Outputs of a graph or of equations as mpmath matrices."""
     if hasattr(equations, 'graph'):

@@ -67,17 +67,6 @@ def hears_nothing(compiled, start):
     return interrupts(compiled, start)
 
 
-def never_ends(compiled, start):
-    """Where the user goes after the first two runs."""
-    never_ends.runs += 1
-    while never_ends.runs > 1:
-        time.sleep(1)
-    return float(start[0])
-
-
-never_ends.runs = 0
-
-
 def leaves_a_thread(compiled, start):
     """Keeps its process from ending."""
     Thread(target=time.sleep, args=(600,)).start()

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sympy import Rational, Symbol, cos, pi, sin, sqrt, symbols
 from sympy.physics.mechanics import (
-    Force, KanesMethod, Lagrangian, LagrangesMethod, Particle, Point,
-    ReferenceFrame, RigidBody, System, dynamicsymbols, inertia)
+    Force, KanesMethod, LagrangesMethod, Point, ReferenceFrame, RigidBody,
+    System, dynamicsymbols, inertia)
 
 from contacts import (
     ANGLES, FORMULATIONS, GRAVITY, GUESS, STATES, Scene, accelerations,
@@ -96,25 +96,6 @@ def test_traces_of_rolling(make):
                        [float(bend1), float(bend2)])
 
 
-@pytest.mark.slow
-def test_geodesic_curvatures_with_coordinates_that_are_states():
-    """Of a ball on a plane, one trace is bent as the other and the pivot."""
-    scene, contact, values = on_plane(ball, 'kinematic')
-    compiled, x, rates = solved(scene.method(), values)
-    moving = {**values, **{y.diff(t): rates[y] for y in compiled.states}}
-    first = number(contact.trace_speeds()[0], values)
-    bend1, bend2 = (number(k, moving) for k in contact.geodesic_curvatures())
-    assert math.isclose(bend2 - bend1,
-                        number(contact.pivot_speed, values)/first,
-                        rel_tol=1e-12)
-    velocity = np.array(list(map(float, vector(
-        values, scene.N, contact.trace_velocities()[1]))))
-    centre = [rates[u] for u in scene.u[:3]]    # it goes with the centre
-    bent = np.cross(velocity, np.array(centre, float))@np.array(list(map(
-        float, vector(values, scene.N, contact.normal))))
-    assert float(bend2) == pytest.approx(bent/float(first)**3, rel=1e-9)
-
-
 def test_contact_angle_turns_as_told():
     scene, contact, values = on_plane(ellipsoid, 'kinematic')
     tangents = (contact.parent_geometry.tangent_vectors()[0],
@@ -126,79 +107,6 @@ def test_contact_angle_turns_as_told():
     found = number(cosine*sine.diff(t) - sine*cosine.diff(t), moving)
     assert math.isclose(found, number(contact.contact_angle_rate(), values),
                         rel_tol=1e-12)
-
-
-def gauss_frame(surface, values):
-    """What Montana's equations need of an orthogonal chart, in numbers.
-
-    Order of the parameters with an outward third axis, axes in the frame of
-    the surface, ``M``, ``K`` and ``T``.
-    """
-    frame, tangents = surface.frame, surface.tangent_vectors()
-    normal = vector(values, frame, surface.normal())
-    X = np.array([vector(values, frame, x) for x in tangents])
-    order = [0, 1] if np.cross(*X) @ normal > 0 else [1, 0]
-    first, second = (tangents[k] for k in order)
-    M = np.diag(np.linalg.norm(X[order], axis=1))
-    axes = np.array([*(X[order]/np.diag(M)[:, None]), normal])
-    assert abs(axes[0] @ axes[1]) < 1e-14
-    bend = surface.curvature_operator()
-    K = np.array([[axes[i] @ vector(values, frame, bend.dot(
-        e.normalize())) for e in (first, second)] for i in (0, 1)])
-    T = np.array([axes[1] @ vector(values, frame, first.normalize().diff(
-        surface.parameters[k], frame, False)) for k in order])/np.diag(M)
-    return order, axes, M, K, T
-
-
-def test_montanas_equations_of_contact(rng):
-    """His block form, with Gauss frames whose normals are opposite."""
-    scene = torus(turning=0.7*t)
-    parent = CylinderSurface(scene.P, scene.O, 2, scene.P.x)
-    contact = scene.touch(parent, scene.surface, mode='sliding',
-                          formulation='kinematic')
-    values = scene.start(place=(0.1, 0.2, 2.3), guess=(3, 0.3, 1.5, 0.2))
-    values.update({u: rng.uniform(-1, 1) for u in scene.u})
-    values[t] = 0
-    values[scene.u[2]] = 0
-    values[scene.u[2]] = -number(contact.normal_velocity, values)/number(
-        contact.normal.dot(scene.N.z), values)
-    sides = [gauss_frame(x, values) for x in (
-        contact.child_geometry, contact.parent_geometry)]
-    (order1, e, M1, K1, T1), (order2, f, M2, K2, T2) = sides
-    e = e @ np.array(scene.B.dcm(scene.N).subs(values), float)
-    f = f @ np.array(scene.P.dcm(scene.N).subs({t: 0}), float)
-    turn = e[:2] @ f[:2].T              # [[c, -s], [-s, -c]]
-    assert np.allclose(turn, [[turn[0, 0], turn[0, 1]],
-                              [turn[0, 1], -turn[0, 0]]])
-    wx, wy, wz = e @ vector(values, scene.N, contact.relative_angular_velocity)
-    v = e[:2] @ vector(values, scene.N, contact.relative_velocity)
-    tilted = turn @ K2 @ turn
-    both = np.linalg.inv(K1 + tilted)
-    xi = np.linalg.inv(M1) @ both @ ([-wy, wx] - tilted @ v)
-    zeta = np.linalg.inv(M2) @ turn @ both @ ([-wy, wx] + K1 @ v)
-    psi = wz + T1 @ M1 @ xi + T2 @ M2 @ zeta
-    found = [float(number(x, values)) for x in (
-        *contact.contact_kinematics().values(),
-        contact.contact_angle_rate())]
-    assert np.allclose(found, [*xi[order1], *zeta[order2], -psi],
-                       rtol=0, atol=1e-12)
-
-
-@two_formulations
-def test_gap_gradient_and_virtual_displacements(formulation):
-    scene, contact, values = on_plane(ellipsoid, formulation, lagrange=True)
-    q = scene.q
-    A = contact.virtual_displacement_matrix(q)
-    if formulation == 'explicit':
-        normal = contact.normal.to_matrix(scene.P)
-        for j, x in enumerate(q):
-            assert abs(number(contact.gap.diff(x), values)
-                       - number((normal.T*A[:, j])[0], values)) < 1e-15
-    found = contact.check_virtual_displacements(q, values)
-    assert found.agree and found.virtual == 3
-    open_gap = {**values, q[4]: values[q[4]] + 0.3}
-    if formulation == 'augmented':      # false where the contact is not
-        assert not contact.check_virtual_displacements(q, open_gap).agree
 
 
 def test_turning_parent_leaves_no_trace_in_virtual_displacements():
@@ -244,20 +152,6 @@ def test_kanes_method(make, formulation):
         assert len(ours.multipliers) == 3 + len(contact.coordinates)
         assert math.isclose(number(contact.normal_reaction(ours), values),
                             STATES[make]['force'][2], rel_tol=1e-10)
-
-
-def test_kanes_method_takes_more_coordinates_than_speeds():
-    scene, contact, values = on_plane(ball, 'kinematic', force=(2, 0, 0))
-    q = [*scene.q, *contact.coordinates]
-    upstream = KanesMethod(
-        scene.N, q, scene.u[3:], scene.kdes + contact.kdes,
-        u_dependent=scene.u[:3], bodies=[scene.body],
-        velocity_constraints=contact.velocity_constraints,
-        forcelist=scene.loads)
-    upstream.kanes_equations([scene.body], scene.loads)
-    assert upstream.q.rows == 10 and upstream.u.rows == 6
-    _, _, rates = solved(upstream, values)
-    assert math.isclose(rates[scene.u[0]], 2*5/(7*1.5))
 
 
 @two_formulations
@@ -356,60 +250,6 @@ def test_system(formulation):
 
 
 # -- several contacts, edges, vertices -----------------------------------
-
-@three_formulations
-def test_ball_in_a_groove(formulation):
-    """Both contacts at rest: it turns about the line through them."""
-    slope, k, m, r = 0.3, 0.4, 1.5, 0.3
-    pull = m*GRAVITY*math.tan(slope)
-    scene = ball(force=(pull, 0, 0))
-    N = scene.N
-    for name, side in (('left', 1), ('right', -1)):
-        scene.contacts.append(PointContact(
-            name, scene.parent, scene.body,
-            PlaneSurface(N, scene.O, N.z + side*N.y), scene.surface,
-            formulation=formulation))
-    values = dict(zip(scene.q, (0, 0, r*math.sqrt(2), 0.3, 0.7, 0.5)))
-    speed = 0.6
-    values.update(zip(scene.u, (speed, 0, 0, 0, speed*math.sqrt(2)/r, 0)))
-    for contact, side in zip(scene.contacts, (1, -1)):
-        if contact.coordinates:
-            n = np.array([0, side, 1])/math.sqrt(2)
-            guess = *polar_guess(scene, values, n), 0, 0
-            values.update(contact.solve_contact(
-                values, dict(zip(contact.coordinates, guess))))
-            assert abs(values.pop('gap')) < 1e-15
-        rolling_rates(values, contact)
-    values = {x: float(v) for x, v in values.items()}
-    found = accelerations(scene, values)
-    assert np.allclose(found[:3], [pull/m/(1 + 2*k), 0, 0], atol=1e-10)
-
-
-@three_formulations
-def test_axle_with_two_wheels(formulation):
-    """Rigid wheels roll straight on; some of the six rows repeat others."""
-    R, m, axial, pull = 0.3, 4, 0.2, 2.5
-    scene = Scene(moments=(0.5, axial, 0.5), mass=m, force=(pull, 0, 0),
-                  order='zxy')
-    B, values = scene.B, {}
-    for name, side in (('left', 0.4), ('right', -0.4)):
-        hub = scene.C.locatenew(f'{name}_hub', side*B.y)
-        contact = PointContact(
-            name, scene.parent, scene.body, scene.plane(),
-            CircularRim(B, hub, R, B.y), formulation=formulation)
-        scene.contacts.append(contact)
-    values = dict(zip(scene.q, (0.2, 0, R, 0, 0, 0.4)))
-    values.update(zip(scene.u, (0.6, 0, 0, 0, 0.6/R, 0)))
-    for contact, side in zip(scene.contacts, (0.4, -0.4)):
-        if contact.coordinates:         # the rim's angle runs from z to x
-            values.update(contact.solve_contact(values, dict(zip(
-                contact.coordinates, (math.pi - 0.4, 0.2, side)))))
-            assert abs(values.pop('gap')) < 1e-15
-        rolling_rates(values, contact)
-    values = {x: float(v) for x, v in values.items()}
-    found = accelerations(scene, values)
-    forward = pull/(m + axial/R**2)
-    assert np.allclose(found, [forward, 0, 0, 0, forward/R, 0], atol=1e-9)
 
 
 def test_vertex_that_does_not_slip_is_a_ball_joint(rng):
@@ -691,21 +531,6 @@ def test_a_ball_that_osculates_its_bowl_is_refused():
             found = closed(*start)
             assert abs(found[scene.q[2]] - 1) < 1e-20
             assert abs(found[contact.coordinates[2]]) < 1e-20
-
-
-def test_bead_on_a_wire_is_located_by_its_coordinate():
-    """The remedy that the refusal of a point on an edge names."""
-    s, N, O = dynamicsymbols('s'), ReferenceFrame('N'), Point('O')
-    O.set_vel(N, 0)
-    wire = ParametricCurve(N, O, s*N.x + s**2*N.z, s)
-    place = wire.locate('P', s)
-    place.set_vel(N, place.pos_from(O).dt(N))
-    bead = Particle('bead', place, 2)
-    bead.potential_energy = 2*GRAVITY*s**2
-    method = UdwadiaKalabaMethod(Lagrangian(N, bead), [s], frame=N)
-    x, v = 0.3, 0.7
-    found = compile_equations(method).accelerations(0, [x, v])
-    assert np.allclose(found, -(4*x*v**2 + 2*GRAVITY*x)/(1 + 4*x**2))
 
 
 def test_a_cart_is_not_taken_for_the_ground():

@@ -37,27 +37,7 @@ def random_null_vector(A, seed):
 pytestmark = pytest.mark.usefixtures('digits')
 
 
-# (U4)
-
-@every
-def test_multiplier_system(name):
-    one, method = made(name), formed(name)
-    values = one.point(1)
-    M, F, A, b = one.reference.matrices(values)
-    o, m = M.rows, A.rows
-    K = at(method.equations_of_motion.W, values)
-    right = at(method.equations_of_motion.r, values)
-    assert (K.rows, K.cols, right.rows) == (o + m, o + m, o + m)
-    assert close(K[:o, :o], M)
-    assert close(K[:o, o:], -A.T)
-    assert close(K[o:, :o], A)
-    assert norm(K[o:, o:]) == 0
-    assert close(right[:o, 0], F)
-    assert close(right[o:, 0], b)
-    z = mp.matrix([*at(method.acceleration, values),
-                   *at(method.multipliers, values)])
-    assert close(K*z, right)
-
+# Rows
 
 @pytest.mark.parametrize('level', ['hol_coneqs', 'nonhol_coneqs'])
 @pytest.mark.parametrize('angle', [Rational(1, 20), Rational(1, 10**6)])
@@ -218,27 +198,3 @@ def test_gauss_function_is_least_at_the_motion(name):
     assert norm(A*(motion + v) - b) < 1e-50
     assert gauss(motion + v) > least
     assert close([gauss(motion + v) - least], [(v.T*M*v)[0]/2])
-
-
-# 7.8
-
-def test_constraint_loads():
-    """Their generalized force is the constraint force."""
-    one = made('sleigh')
-    N, (body,) = one.frame, one.bodies
-    G, B, (*_, turn) = body.masscenter, body.frame, one.u
-    method = replace(one, vel=((G, B.y), (B, N.z, sin(t)))).form(
-        UdwadiaKalabaMethod)
-    plain = replace(one, vel=(G.vel(N).dot(B.y), turn - sin(t)))
-    (where, force), (frame, torque) = method.constraint_loads()
-    assert where is G and frame is B
-    values = plain.point(1)
-    side, spin = plain.reference.solve(values).lam
-    along = [force.dot(e) for e in B]
-    assert close(at(Matrix(along), values), [0, side, 0])
-    about = [torque.dot(e) for e in B]
-    assert close(at(Matrix(about), values), [0, 0, spin])
-    partial = Matrix([G.vel(N).diff(e, N).dot(force)
-                      + B.ang_vel_in(N).diff(e, N).dot(torque)
-                      for e in method.u])
-    assert close(at(partial, values), at(method.constraint_forces, values))

@@ -13,10 +13,8 @@ from sympy.physics.mechanics import (
 from kkt import Reference
 from sympy_constrained import (
     ConstraintError, GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
-    MissingIngredientError, RouthMethod, UdwadiaKalabaMethod,
-    UnsupportedFeatureError, VaccoMethod)
+    MissingIngredientError, RouthMethod, UdwadiaKalabaMethod, VaccoMethod)
 from sympy_constrained.errors import ConstrainedDynamicsError
-from sympy_constrained.methods import symbolic_system
 
 m, g, k, s, a, b = symbols('m g k s a b', positive=True)
 x, y, z = dynamicsymbols('x y z')
@@ -138,11 +136,6 @@ def test_an_acceleration_is_no_specified_input(call):
         call()
 
 
-def kane(body, q, u, kd_eqs, **kwargs):
-    return UdwadiaKalabaMethod(body[0], q, u, kd_eqs, bodies=[body[1]],
-                               **kwargs)
-
-
 def particle(velocity, potential=0):
     N, P = ReferenceFrame('N'), Point('P')
     P.set_vel(N, velocity*N.x)
@@ -174,12 +167,6 @@ def test_gauss_function_counts_nonideal_forces():
     slope = method.gauss_function.diff(X.diff())
     assert slope.subs(dict(zip(method.u.diff(t), method.acceleration))
                       ).expand() == 0
-    weighted = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=[x - y],
-                                   weight=eye(2))
-    with pytest.raises(UnsupportedFeatureError, match='weight'):
-        weighted.gauss_function
-    with pytest.raises(UnsupportedFeatureError, match='weight'):
-        weighted.constraint_loads()
 
 
 def test_gains_of_redundant_rows_are_those_of_the_first():
@@ -233,28 +220,6 @@ def test_undefined_functions_in_constraints():
     assert close(Matrix(found['acceleration']), wanted)
 
 
-def test_an_acceleration_in_another_form_fits_its_velocity():
-    q1, q2, u1, u2 = dynamicsymbols('q1 q2 u1 u2')
-    l = symbols('l')
-    N = ReferenceFrame('N')
-    A = N.orientnew('A', 'Axis', [q1, N.z])
-    B = A.orientnew('B', 'Axis', [q2, A.z])
-    A.set_ang_vel(N, u1*N.z)
-    B.set_ang_vel(A, u2*N.z)
-    P = Point('P')
-    P.set_vel(N, l*(u1 + u2)*B.y)
-    angle, rate = q1 + q2, u1 + u2
-    P.set_acc(N, l*rate.diff(t)*(-sin(angle)*N.x + cos(angle)*N.y)
-              - l*rate**2*(cos(angle)*N.x + sin(angle)*N.y))
-    method = UdwadiaKalabaMethod(
-        N, [q1, q2], [u1, u2], [q1.diff() - u1, q2.diff() - u2],
-        bodies=[Particle('bob', P, m)])
-    values = {q1: 1, q2: 2, u1: 3, u2: 4, l: 5, m: 6}
-    with mp.workdps(40):
-        forces = method.system.graph.evaluate(values, ('Q',), mp)['Q']
-    assert close(Matrix(forces), Matrix([0, 0]))
-
-
 def test_no_loads_and_no_solve():
     """A particle on its own axis: M is singular, M and Q exist."""
     N = ReferenceFrame('N')
@@ -300,13 +265,6 @@ def test_linearization_of_a_weighted_system():
         op_point={x: 0, y: 0, X: 0, Y: 0})
     slope = method.acceleration[0].diff(x)
     assert (rates[1, 0] - slope.subs({y: x})).simplify() == 0
-
-
-def test_sympys_symbolic_system():
-    method = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=[x - y])
-    system = symbolic_system(method)
-    assert system.comb_explicit_rhs == method.rhs()[:4, :]
-    assert list(system.coordinates) == [x, y]
 
 
 @pytest.mark.parametrize('anchors', [(0, Rational(3, 10), Rational(7, 10)),

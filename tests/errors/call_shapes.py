@@ -1,5 +1,5 @@
 """Wrong arguments of the two call shapes."""
-from sympy import I, Matrix, Symbol, nan
+from sympy import I, Matrix, Symbol
 from sympy.physics.mechanics import KanesMethod, Point
 
 from errors.parts import (
@@ -30,14 +30,6 @@ CASES = (
          lambda: kane(hol_coneqs=[ROD]), TypeError, 'UdwadiaKalabaMethod',
          'got an unexpected keyword argument',
          'here it is `configuration_constraints`. In'),
-    Case('an argument by position and by keyword',
-         lambda: UdwadiaKalabaMethod(L, [x, y], qs=[x]), TypeError,
-         'UdwadiaKalabaMethod', "multiple values for argument 'qs'",
-         "Correct it. In LagrangesMethod's shape the"),
-    Case('too many arguments by position',
-         lambda: UdwadiaKalabaMethod(L, [x, y], *[None]*6), TypeError,
-         'UdwadiaKalabaMethod', 'too many positional arguments',
-         "Correct it. In LagrangesMethod's shape the"),
     Case('coordinates and speeds exchanged',
          lambda: UdwadiaKalabaMethod(N, [u, v], [x, y], KD),
          KinematicsError, '`kd_eqs` contains Derivative(x(t), t)',
@@ -105,15 +97,6 @@ CASES = (
          lambda: flat(generalized_forces=[1]), ValueError,
          '`generalized_forces` has 1 entries for 2', 'speeds',
          'Give one generalized force per speed, or 0'),
-    Case('a text among the generalized forces',
-         lambda: flat(generalized_forces=['k', 0]), ConstraintError,
-         "Row 0 of `generalized_forces` is 'k',",
-         'which is not an expression', 'or else an expression or a number'),
-    Case('a generalized force that is not a number',
-         lambda: flat(generalized_forces=[nan, 0]),
-         ConstrainedDynamicsError, 'Entry 0 of `generalized_forces`',
-         'The model contains `nan`, which is not a',
-         'replace it by a real expression'),
     Case('more non-ideal forces than speeds',
          lambda: rod(nonideal_forces=[1, 2, 3]), ValueError,
          '`nonideal_forces` has 3', 'entries for 2 speeds',

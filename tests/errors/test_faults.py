@@ -1,18 +1,15 @@
-"""Missing tools, full disks and threads: a clear error, and nothing lost."""
-import builtins
+"""Threads: the same numbers as one after the other."""
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import mpmath
 import numpy as np
-import pytest
 from sympy import symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod)
-from sympy_constrained.errors import MissingIngredientError
 from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations, simulate
 
@@ -20,66 +17,12 @@ x, y = dynamicsymbols('x y')
 m, g, l = symbols('m g l')
 VALUES = {m: 1, g: 9.81, l: 1}
 START = {x: 1, y: 0, x.diff(): 0, y.diff(): 0}
-STATE = [1., 0., 0.2, 1.]
 
 
 def pendulum(cls=UdwadiaKalabaMethod, **options):
     return cls(m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
                hol_coneqs=[x**2 + y**2 - l**2], **options)
 
-
-@pytest.fixture(scope='module')
-def wanted():
-    return compile_equations(pendulum(), VALUES, backend='numpy').rhs(0, STATE)
-
-
-# Tools that are not there
-
-@pytest.mark.parametrize('error', [ImportError, OSError])
-def test_no_llvm(monkeypatch, error, wanted):
-    """Not installed, or a library that does not load."""
-    load = builtins.__import__
-
-    def refuse(name, *args, **kwargs):
-        if name.startswith('llvmlite'):
-            raise error(name)
-        return load(name, *args, **kwargs)
-
-    for name in [name for name in sys.modules if name.startswith('llvmlite')
-                 or name.endswith('numeric.llvm_code')]:
-        monkeypatch.delitem(sys.modules, name)
-    if error is ImportError:
-        monkeypatch.setitem(sys.modules, 'llvmlite', None)
-    monkeypatch.setattr(builtins, '__import__', refuse)
-    with pytest.raises(MissingIngredientError, match=(
-            'needs numba with llvmlite .*extra `fast`.*Install it')):
-        compile_equations(pendulum(), VALUES, backend='llvm')
-    found = compile_equations(pendulum(), VALUES, backend='auto')
-    assert found.backend == 'numpy'
-    assert np.allclose(found.rhs(0, STATE), wanted)
-
-
-def test_a_function_of_the_users_that_raises(wanted):
-    """What an input raises arrives as it is, and the object goes on."""
-    push = dynamicsymbols('push')
-    method = UdwadiaKalabaMethod(
-        m*(x.diff()**2 + y.diff()**2)/2 - m*g*y + push*x, [x, y],
-        hol_coneqs=[x**2 + y**2 - l**2])
-    broken = [True]
-
-    def value(t, state):
-        if broken[0]:
-            raise RuntimeError('the sensor is off')
-        return 0.
-
-    compiled = compile_equations(method, VALUES, {push: value})
-    with pytest.raises(RuntimeError, match='the sensor is off'):
-        compiled.rhs(0, STATE)
-    broken[0] = False
-    assert np.allclose(compiled.rhs(0, STATE), wanted)
-
-
-# Threads
 
 def same(one, other):
     if isinstance(one, dict):
@@ -149,20 +92,6 @@ def test_methods_in_threads():
 
 def test_simulations_in_threads():
     alone, beside = together(moved, [0.5, 1., 1.5])
-    assert all(map(same, alone, beside))
-
-
-def test_one_compiled_object_in_threads():
-    """The buffers of the machine code are of one thread each."""
-    compiled = compile_equations(pendulum(), VALUES)
-    compiled.rhs(0, np.array(STATE))
-    states = [np.array([np.cos(a), np.sin(a), -np.sin(a), np.cos(a)])
-              for a in np.linspace(0, 3, 40)]
-
-    def rates(part):
-        return {'rhs': [compiled.rhs(0., state) for state in part*20]}
-
-    alone, beside = together(rates, [states[k::4] for k in range(4)])
     assert all(map(same, alone, beside))
 
 

@@ -6,7 +6,7 @@ from sympy_constrained.comparison import check_method
 from sympy_constrained.methods import hamiltonian_equations
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
-    Crossing, compile_equations, simulate, singular_configurations)
+    Crossing, simulate, singular_configurations)
 from sympy_constrained.plotting import plot_fit, plot_snapshots
 
 FLAT, HEAVY = flat(), kane()
@@ -39,17 +39,10 @@ CASES = (
            'Give a dictionary of symbols'),
           ('values', lambda: FLAT.closed_form.evaluate('a'),
            'Give a dictionary: input'))),
-    Case('one state too few', lambda: compile_equations(FLAT, {
-        'm': 1, 'g': 9.81}).rhs(0, [1]), ValueError,
-         '`x` has shape (1,)', 'for the states x, y', 'it must be (4,)'),
     Case('a line to a misspelt body',
          lambda: plot_snapshots(MOTION, HEAVY, lines=[('O', 'bobb')]),
          ValueError, "The place 'bobb' is not the name",
          'of a body or point (O, P,', "Did you mean 'bob'?"),
-    Case('a place with a misspelt state',
-         lambda: plot_snapshots(MOTION, points={'bob': ('xx', 'y')}),
-         ValueError, "`place`: 'xx' is", 'no state or constant',
-         'did you mean x?'),
     Case('a file in a folder that is not there',
          lambda: MOTION.save('no_such_folder/motion.csv'),
          FileNotFoundError, "'no_such_folder/motion.csv' cannot be written",

@@ -176,18 +176,6 @@ def test_time_in_the_equations_is_a_clock():
     assert 'clock' in str(to_pydy(method).specifieds)
 
 
-def test_corrected_equations_of_an_embedding():
-    """``System(embedding)`` runs Hamel's equations, right or wrong."""
-    ready, method, compiled, start = formed(
-        'rolling_disc_lagrange', HamelEmbedding)
-    right = compile_equations(method.corrected.equations_of_motion,
-                              dict(zip(compiled.constants, compiled.p)))
-    system = completed(to_pydy(method.corrected.equations_of_motion, 0, start,
-                               constants=dict(zip(right.constants, right.p))),
-                       ready, compiled, start)
-    agree(system, right, start)
-
-
 def test_constants_are_passed_on():
     m, k = symbols('m k')
     q = dynamicsymbols('q')

@@ -18,10 +18,9 @@ from sympy import (
     Derivative, Matrix, Rational, cos, exp, sin, symbols, sympify, zeros)
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
-    LagrangesMethod, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+    Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
-from combinations import rotating
-from kkt import WORK, at, close, norm, number, rank, t
+from kkt import at, close, norm, number, rank, t
 from meshchersky import Exact, Meshchersky, fraction, particle
 from sympy_constrained import (
     GibbsAppellMethod, UdwadiaKalabaMethod, internal_flow_loads,
@@ -93,14 +92,13 @@ class Model:
 
     @cached_property
     def plain(self):
-        return self.reread()
+        return self.reread(self.bodies)
 
-    def reread(self, loads=None, rows=None):
+    def reread(self, bodies):
         return Meshchersky(
             self.frame, self.origin, self.q, self.u,
-            dict(zip(map(dot, self.q), self.V)), self.bodies,
-            self.loads if loads is None else loads,
-            [*self.hol, *self.vel, *self.acc] if rows is None else rows,
+            dict(zip(map(dot, self.q), self.V)), bodies, self.loads,
+            [*self.hol, *self.vel, *self.acc],
             anchors=self.options.get('anchors'),
             reaction=self.options.get('reaction_matrix'),
             masses=self.options.get('mass_rates'))
@@ -308,51 +306,28 @@ def accelerations(method, values):
 # The equations
 
 @models
-def test_orders_and_rows(name):
-    """Every row of ``A`` is in the space of the rows that were given."""
+def test_equations_off_the_constraints(name):
+    """``B^T A^T = 0``, or ``B^T W = 0``; ``E`` of positions and rotations,
+    ``eom = -B^T E``, and both blocks."""
     model = MODELS[name]()
-    method, plain = model.method, model.plain
+    method, plain, p = model.method, model.plain, len(model.u)
     orders = list(method.constraint_orders)
     assert orders == sorted(plain.orders)[:len(orders)]
     assert len(orders) == len(plain.orders) - (name == 'redundant')
-    values = model.state(1)
-    A, wanted = (at(e, values) for e in (
-        method.constraints_jacobian, plain.A))
-    assert rank(A) == rank(wanted) == len(method.independent_rows)
-    both = mp.matrix(A.rows + wanted.rows, A.cols)
-    both[:A.rows, :], both[A.rows:, :] = A, wanted
-    assert rank(both) == rank(A)
-
-
-@models
-def test_basis_of_the_hypersurface(name):
-    """``B^T A^T = 0``, or ``Z^T W = 0``, in fractions, and full rank."""
-    model = MODELS[name]()
-    method, p = model.method, len(model.u)
-    W = model.options.get('reaction_matrix',
-                          Matrix(method.constraints_jacobian).T)
-    c = len(method.independent_rows)
-    exact = Exact(model.anywhere(1))
-    B = exact(method.hypersurface_basis)
-    assert B.shape == (p, p - c) and B.rank() == p - c
-    assert B.T*exact(W) == zeros(p - c, W.cols)
-
-
-@models
-def test_equations_off_the_constraints(name):
-    """``E`` of positions and rotations, ``eom = -B^T E``, and both blocks."""
-    model = MODELS[name]()
-    method, plain = model.method, model.plain
-    eps = method.hypersurface_basis.cols
+    eps = p - len(method.independent_rows)
     values = model.anywhere(1)
-    B = at(method.hypersurface_basis, values)
-    E = at(plain.residual, values)
+    B, A, E, W, r = (at(e, values) for e in (
+        method.hypersurface_basis, method.constraints_jacobian,
+        plain.residual, method.mass_matrix, method.forcing))
+    assert (B.rows, B.cols) == (p, eps) and rank(B) == eps
+    if orders:
+        across = at(model.options.get(
+            'reaction_matrix', Matrix(method.constraints_jacobian).T), values)
+        assert norm(B.T*across) < 1e-50
     assert close(at(method.ingredients.unrestricted_residual, values), E)
     assert close(at(method.eom, values), -B.T*E, scale=1)
-    W, r = at(method.mass_matrix, values), at(method.forcing, values)
     assert close(W[:eps, :], B.T*at(plain.M, values), scale=1)
     assert close(r[:eps, 0], -B.T*at(plain.h, values), scale=1)
-    A = at(method.constraints_jacobian, values)
     for i, row in enumerate(method.independent_rows):
         assert close(W[eps + i, :].T, A[row, :].T, scale=1)
 
@@ -377,14 +352,13 @@ def test_forms(name, form):
 
 @models
 def test_motion_and_reactions(name):
-    """``E + W lam = 0`` with the rows, solved as one system."""
+    """``E + W lam = 0`` with the rows, solved as one system; Kane's
+    equations are ``B^T Q`` of the loads alone, and what is left of
+    ``B^T E``."""
     model = MODELS[name]()
     method = model.method
     values = model.state(1)
     du, forces, lam = model.plain.solve(values)
-    found = mp.lu_solve(at(method.mass_matrix, values),
-                        at(method.forcing, values))
-    assert close(found, du, scale=1)
     rates = at(method.rhs(), values)
     assert close(rates[:len(model.q), 0], at(
         Matrix(model.V), values), scale=1)
@@ -396,26 +370,15 @@ def test_motion_and_reactions(name):
     full = mp.lu_solve(at(method.mass_matrix_full, values),
                        at(method.forcing_full, values))
     assert close(full, rates, scale=1)
-
-
-@models
-def test_kanes_equations_are_the_projected_forces(name):
-    """``B^T Q`` of the loads alone, and what is left of ``B^T E``."""
-    model = MODELS[name]()
-    values = {**model.state(1), **dict(zip(
-        model.plain.speeds(1), map(Rational, range(1, 9))))}
-    values.update({dot(e): v for e, v in zip(model.q, at(
-        Matrix(model.V), values))})
-    active, inertial = model.method.kanes_equations()
-    loads = Meshchersky(
-        model.frame, model.origin, model.q, model.u, dict(zip(map(
-            dot, model.q), model.V)), (), model.loads,
-        masses=model.options.get('mass_rates')).residual
-    Z = at(model.method.hypersurface_basis, values)
-    with mp.workdps(WORK):
-        assert close(at(active, values), Z.T*at(loads, values), scale=1)
-        assert close(at(active + inertial, values),
-                     Z.T*at(model.plain.residual, values), scale=1)
+    values = {**values, **dict(zip(
+        model.plain.speeds(1), map(Rational, range(1, 9)))),
+        **dict(zip(map(dot, model.q), rates))}
+    active, inertial = method.kanes_equations()
+    loads = model.reread(()).residual
+    Z = at(method.hypersurface_basis, values)
+    assert close(at(active, values), Z.T*at(loads, values), scale=1)
+    assert close(at(active + inertial, values),
+                 Z.T*at(model.plain.residual, values), scale=1)
 
 
 @pytest.mark.parametrize('name', ['servo', 'burning', 'spinner'])
@@ -483,62 +446,7 @@ def test_momentum_loads(name):
                      at(getattr(other, member), values), scale=1)
 
 
-def test_kinematics_with_coefficients_of_the_speeds():
-    """Linear in ``q'`` is all that is asked for."""
-    N, O = place()
-    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, m)
-    model = Model([x, y, z], [u1, u2], [
-        u2**2/u1, (u1 - y*u2)/(1 + u2**2), (t + u1*u2)/u1], [P], N, O,
-        [thrust(P.point, dot(m), u1*N.x - z*N.y)])
-    method = model.form(kd_eqs=[
-        u1*dot(x) - u2**2, dot(y)*(1 + u2**2) - u1 + y*u2,
-        u1*(dot(z) - dot(x)) - t - u1*u2 + u2**2])
-    values = model.anywhere(1)
-    assert close(at(method.ingredients.unrestricted_residual, values),
-                 at(model.plain.residual, values))
-    exact = Exact(values)
-    for form in FORMS:
-        if form != 'chaplygin':
-            wanted = exact(method.eom)
-            assert exact(method.classical_equations(form)) == wanted
-
-
-def test_baumgartes_gains():
-    """In ``b`` of the rows, as from the other reference."""
-    N, O = place()
-    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, m0)
-    model = Model(
-        [x, y, z], [u1, u2, u3], [u1, u2 + x*u3, u3], [P], N, O,
-        [(P.point, -m0*g*N.z + k*u2*N.x)], hol=[x*y - z - t],
-        vel=[u1**2*u2 - k*u3 - u2], guess={u1: 2, u2: 1, u3: 2, x: 1, y: 1})
-    method = model.form(stabilization=(3, 2))
-    values = dict(model.state(1))
-    for e in (x, u1, u3):
-        values[e] = values[e] + number(Rational(1, 9))
-    wanted = model.plain.reference.stabilised(3, 2).solve(values)
-    assert close(accelerations(method, values), wanted.acceleration, scale=1)
-    assert not close(accelerations(method, values), accelerations(
-        model.method, values), scale=1)
-
-
 # The rows
-
-def test_derivatives_of_rows():
-    """They are dropped beside their row. Alone they have the same row of
-    ``A``, so the motion is the same where the integral holds."""
-    model = MODELS['cone']()
-    row, = model.vel
-    once = model.plain.dot(row)
-    more = model.form(velocity_constraints=[model.plain.dot(once), -once, row])
-    raised = model.form(velocity_constraints=[],
-                        acceleration_constraints=[once])
-    assert (more.constraint_orders, raised.constraint_orders) == ((1,), (2,))
-    values = model.state(1)
-    for name in ('constraints_jacobian', 'mass_matrix', 'forcing',
-                 'multipliers', 'acceleration'):
-        wanted = at(getattr(model.method, name), values)
-        assert close(at(getattr(raised, name), values), wanted, scale=1)
-        assert close(at(getattr(more, name), values), wanted, scale=1)
 
 
 def test_an_acceleration_row_replaces_the_differentiated_one():
@@ -556,84 +464,7 @@ def test_an_acceleration_row_replaces_the_differentiated_one():
     assert norm(at(once, residual)) < mp.mpf(10)**-45
 
 
-@pytest.mark.parametrize('word', [
-    'velocity_constraints', 'nonholonomic_constraints',
-    'acceleration_constraints'])
-def test_the_order_is_read_off_the_residual(word):
-    """Whatever list a row stands in."""
-    N, O = place()
-    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, m0)
-    rows = [dot(u1)*u2 - u3, u1*u2 - k*u3, dot(u3, 2) - x*dot(u1, 2)]
-    for row, order in zip(rows, (2, 1, 3)):
-        method = GibbsAppellMethod(
-            N, [x, y, z], [u1, u2, u3], [
-                dot(e) - v for e, v in zip((x, y, z), (u1, u2, u3))],
-            bodies=[P], **{word: [row]})
-        assert method.constraint_orders == (order,)
-
-
-# Kane and Lagrange
-
-
-def test_lagrange_after_momentum_loads():
-    """A Lagrangian with m(t) takes the rate of momentum, in both of its
-    classes; with the loads both are Meshchersky's."""
-    N, O = place()
-    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, m)
-    v = P.point.vel(N)
-    L = m*v.dot(v)/2 - m*g*z
-    q = [x, y, z]
-    row = dot(z) - k*x*dot(y)
-    loads = momentum_loads([P], N)
-    theirs = LagrangesMethod(L, q, nonhol_coneqs=[row], forcelist=loads,
-                             frame=N)
-    theirs.form_lagranges_equations()
-    ours = GibbsAppellMethod(L, q, nonhol_coneqs=[row], forcelist=loads,
-                             frame=N)
-    mesh = GibbsAppellMethod(
-        N, q, [u1, u2, u3], [dot(e) - s for e, s in zip(q, U)],
-        nonholonomic_constraints=[u3 - k*x*u2], bodies=[P],
-        forcelist=[(P.point, -m*g*N.z)])
-    values = {e: Rational(2*i + 3, 7) for i, e in enumerate((
-        t, x, y, z, dot(x), dot(y), m, dot(m), g, k))}
-    values[dot(z)] = values[k]*values[x]*values[dot(y)]
-    values.update(zip(U[:3], [values[dot(e)] for e in q]))
-    wanted = at(mesh.rhs(), values)
-    assert close(at(ours.rhs(), values), wanted, scale=1)
-    solution = mp.lu_solve(at(theirs.mass_matrix_full, values),
-                           at(theirs.forcing_full, values))
-    assert close(solution[3:6, 0], wanted[3:, 0], scale=1)
-    assert close(at(ours.multipliers, values), at(
-        mesh.multipliers, values), scale=1)
-
-
-@pytest.mark.parametrize('form', FORMS)
-def test_forms_of_a_lagrangian(form):
-    """Those that need velocities of bodies say so."""
-    mass = m + k*x**2
-    L = mass*(dot(x)**2 + dot(y)**2 + dot(z)**2)/2 + x*y*dot(z) - g*z**2
-    method = GibbsAppellMethod(
-        L, [x, y, z], nonhol_coneqs=[dot(z)*dot(x) - k*dot(y)**2],
-        generalized_forces=[y, x*dot(z), 1])
-    refused = {**dict.fromkeys(
-        ('kane', 'appell', 'volterra', 'macmillan', 'nielsen-10'),
-        'Lagrangian'), 'chaplygin': 'without'}
-    if form in refused:
-        with pytest.raises(UnsupportedFeatureError, match=refused[form]):
-            method.classical_equations(form)
-        return
-    random = Random(form)
-    values = {e: fraction(random) for e in (
-        t, m, dot(m), dot(m, 2), g, k, *(dot(e, i) if i else e for e in (
-            x, y, z) for i in range(3)))}
-    exact = Exact(values)
-    wanted = exact(method.eom)
-    assert any(wanted) and exact(method.classical_equations(form)) == wanted
-    # eom = -B^T E with E = Q - d/dt dL/dq' + dL/dq
-    E = Matrix([y, x*dot(z), 1]) - Matrix([
-        L.diff(dot(e)).diff(t) - L.diff(e) for e in (x, y, z)])
-    assert wanted == -exact(method.hypersurface_basis).T*exact(E)
-
+# Forms
 
 def test_mass_of_speeds_that_the_velocities_do_not_determine():
     """Then there is no T(q, q', t), which is told."""
@@ -708,36 +539,6 @@ def test_velocities_of_no_position_are_told(form, rate, factor):
         model.method.classical_equations(form)
 
 
-def rolling_by_hand(mass):
-    """A disc without coordinates of its contact; its centre was told."""
-    N, O = place()
-    Y, L, R = (ReferenceFrame(name) for name in 'YLR')
-    Y.orient_axis(N, psi, N.z)
-    L.orient_axis(Y, theta, Y.x)
-    R.orient_axis(L, phi, L.y)
-    R.set_ang_vel(N, u1*N.z + u2*Y.x + u3*L.y)
-    C = O.locatenew('C', r*L.z)
-    C.set_vel(N, R.ang_vel_in(N).cross(r*L.z))
-    body = RigidBody('disc', C, R, mass, (inertia(
-        L, mass*r**2, 2*mass*r**2, mass*r**2), C))
-    return Model([psi, theta, phi], [u1, u2, u3], [u1, u2, u3], [body], N,
-                 O, [(C, -mass*g*N.z)])
-
-
-@rotating('mass, form', [m0, m], FORMS)
-def test_rolling_put_in_by_hand(mass, form):
-    """Its velocity is no derivative of a position, so there is no T(q, q')
-    that gives the motion; such forms say so."""
-    model = rolling_by_hand(mass)
-    if form in (*IN_VELOCITIES, 'chaplygin'):
-        with pytest.raises(UnsupportedFeatureError, match='was set'):
-            model.method.classical_equations(form)
-        return
-    exact = Exact(model.anywhere(1) | {m0: 2, m: 3, g: 10, r: 1})
-    wanted = exact(model.method.eom)
-    assert exact(model.method.classical_equations(form)) == wanted
-
-
 # Rigid bodies with flow
 
 def spinning(dyadic, mass=1):
@@ -765,11 +566,6 @@ def test_inertia_of_a_rigid_body_is_that_of_the_other_methods(dyadic):
     values = {e: Rational(i, 7) for i, e in enumerate((k, psi, theta, u1, u2))}
     ours, other = (at(method.acceleration, values) for method in methods)
     assert close(ours, other)
-
-
-def test_a_body_of_constant_mass_has_no_momentum_loads():
-    model = spinning(lambda F, W: inertia(W, 1, 2, 3))
-    assert momentum_loads(model.bodies, model.frame) == []
 
 
 @pytest.mark.parametrize('dyadic', [
@@ -1056,35 +852,6 @@ def test_motion_of_higher_order(case):
         values = {**of_time(numbers, time), **dict(zip(
             method.equations_of_motion.states, state))}
         assert norm(at(wanted.conditions, values)) < 1e-7
-
-
-@pytest.mark.parametrize('noise', [0, 1e-17, 1e-12, 1e-9])
-def test_rounding_errors_of_an_acceleration_do_no_harm(noise):
-    """The force has no component along y, so neither has ``u'``."""
-    model, method, wanted = of_higher_order('order 2, nonlinear')
-    values = {k: 9, m0: 1, g: 2}
-    compiled = compile_equations(method, values)
-    start = consistent_state(compiled, {
-        x: 1, y: 0, z: 1, u1: .5, u2: .2, u3: -.3, dot(u1): -1,
-        dot(u3): -1, wanted.lam[0]: 0}, fill=0)
-    index = method.equations_of_motion.states.index(dot(u2))
-    assert abs(start[index]) < 1e-12
-    start[index] = noise
-    singular = np.linalg.svd(compiled.matrices(0., start)[0])[1]
-    assert singular.min() > 0.1*singular.max()
-    motion = simulate(compiled, 0.1, start, t_eval=3)
-    np.testing.assert_allclose(motion[u2], 0.2, atol=1e-8)
-
-
-def test_higher_order_has_no_matrix_of_second_order():
-    """Its hypersurface is still there, and eom is -B^T E."""
-    model, method, wanted = of_higher_order('order 3, nonlinear')
-    values = wanted.state(model.numbers(1), 1, {e: -1 for e in wanted.lam})
-    B = at(method.hypersurface_basis, values)
-    A = at(method.constraints_jacobian, values)
-    assert B.cols == 2 and norm(A*B) < mp.mpf(10)**-50
-    assert norm(at(method.eom, values)) < mp.mpf(10)**-40
-    assert len(method.system.higher_rows) == 1
 
 
 def test_rows_given_geometrically_beside_one_of_higher_order():

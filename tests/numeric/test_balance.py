@@ -17,6 +17,10 @@ from sympy_constrained.models import MODELS, model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 
+QUICK = ('slider_crank', 'rolling_disc', 'closed_chain_3d', 'parallel_cranks',
+         'heavy_top_quaternion', 'driven_pendulum', 'massless_coordinate',
+         'bicycle', 'bead_on_circle', 'acceleration_level')
+
 
 def compiled_model(name, change=None):
     """A ready model, perhaps with a fault, its start and its length."""
@@ -49,7 +53,9 @@ def balances(*arguments, **options):
             if 'balance is off' in str(warning.message)]
 
 
-@pytest.mark.parametrize('name', MODELS)
+@pytest.mark.parametrize('name', [
+    name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+    for name in MODELS])
 def test_ready_models_run(name):
     compiled, state, t_end = compiled_model(name)
     with catch_warnings():

@@ -399,19 +399,11 @@ def test_redundant_rows_are_refused_by_name():
 @pytest.mark.parametrize('name, given, numbers, verdict, reason', [
     ('LagrangesMethod', 'acceleration_level', {}, Verdict.NOT_TRIED,
      '^it does not take acceleration_constraints$'),
-    ('LagrangesMethod', 'bead_on_circle', {}, Verdict.NOT_TRIED,
-     '^it does not take nonideal_forces$'),
     ('KanesMethod', lambda: particle(UdwadiaKalabaMethod),
      {'constants': NUMBERS}, Verdict.RAISES,
      '^ValueError: There must be an equal number of dependent speeds'),
     ('KanesMethod', 'parallel_cranks', {}, Verdict.RAISES,
-     '^ValueError: There must be an equal number of dependent coordinates'),
-    ('LagrangesMethod', lambda: pendulum(
-        UdwadiaKalabaMethod, acceleration_constraints=[
-            x.diff(dynamicsymbols._t, 2) - g]), {
-                'constants': NUMBERS, 'start': {
-                    x: 0.6, y: 0.8, x.diff(): 0.4, y.diff(): -0.3}},
-     Verdict.NOT_TRIED, '^it does not take acceleration_constraints$')])
+     '^ValueError: There must be an equal number of dependent coordinates')])
 def test_what_upstream_makes_of_a_model(monkeypatch, name, given, numbers,
                                         verdict, reason):
     only_named(monkeypatch)
@@ -419,26 +411,6 @@ def test_what_upstream_makes_of_a_model(monkeypatch, name, given, numbers,
     theirs = found[f"SymPy's {name}"]
     assert found.agrees and theirs.verdict is verdict
     assert re.search(reason, theirs.reason)
-
-
-def test_accelerations_that_upstream_leaves_in_its_equations(monkeypatch):
-    """It replaces the rates of coordinates, not their second derivatives."""
-    only_named(monkeypatch)
-    time, (u, v) = dynamicsymbols._t, dynamicsymbols('u v')
-    found = compare(particle(
-        KanesMethod, u_ind=[v], u_dependent=[u], acceleration_constraints=[
-            x.diff(time, 2) - (1 + x**2)*v.diff() - 2*x*x.diff()*v]),
-        constants=NUMBERS)
-    theirs = found["SymPy's KanesMethod"]
-    assert theirs.verdict is Verdict.NO_VALUE
-    assert theirs.reason == (
-        'Derivative(x(t), (t, 2)) is left in its equations')
-    place, v0 = np.array([state[[0, 2]] for _, state in found.states]).T
-    v1, u1 = found.formulations[0].accelerations.T
-    slope = 1 + place**2
-    np.testing.assert_allclose(u1, slope*v1 + 2*place*slope*v0**2)
-    np.testing.assert_allclose(slope*u1 + v1, -9.81)
-    assert found.agrees
 
 
 def test_an_option_of_one_class_is_refused_by_the_others():
@@ -452,29 +424,6 @@ def test_an_option_of_one_class_is_refused_by_the_others():
         RouthMethod.from_method(controlled)
     again = UdwadiaKalabaMethod.from_method(controlled)
     assert again.constraint_forces == controlled.constraint_forces
-
-
-def test_contradicting_rows_are_accepted_by_one_class():
-    """The reference minimises both errors; other classes refuse the rows."""
-    u, v = dynamicsymbols('u v')
-    found = compare(particle(
-        UdwadiaKalabaMethod, acceleration_constraints=[
-            v.diff() - 1, v.diff() - 2], inconsistent='least-squares'),
-        constants=NUMBERS)
-    assert found.agrees
-    for (_, state), rates in zip(found.states,
-                                 found.formulations[0].accelerations):
-        place, _, forward, upward = state
-        W = np.array([[0, 1], [0, 1], [1, -1 - place**2]])
-        right = np.array([1, 2, 2*place*forward*upward])
-        np.testing.assert_allclose(rates, np.linalg.lstsq(W, right)[0])
-    assert found['block system, 50 digits'].verdict is Verdict.NOT_TRIED
-    theirs = found["SymPy's KanesMethod"]
-    assert theirs.verdict is Verdict.NOT_TRIED
-    assert theirs.reason == (
-        "it does not take inconsistent='least-squares'")
-    assert "inconsistent='least-squares', which only Udwadia" in found[
-        'RouthMethod'].reason
 
 
 def test_a_model_of_gibbs_and_appell_only_is_its_own_reference():

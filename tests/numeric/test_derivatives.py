@@ -154,21 +154,6 @@ def test_redundant_rows_change_nothing_along_the_constraints(method):
         twice.jacobian('multipliers')(0, state)
 
 
-@pytest.mark.parametrize('name', ['rolling_disc', 'four_bar', 'bicycle'])
-def test_neighbours_stay_on_the_constraints(name):
-    """Velocity rows K u = b: K du' = ... holds for derivatives along them."""
-    compiled, state = ready(name)
-    T = compiled.tangent_basis(0, state)
-    K = compiled.jacobian('residuals')
-    assert np.abs(K(0, state)@T).max() < 1e-12
-    # d/dt of K(x) dx = 0 along dx' = J dx
-    rates, J = compiled.rhs(0, state), compiled.jacobian()(0, state)
-    h = 1e-6
-    moved = (K(0, state + h*rates) - K(0, state - h*rates))/(2*h)
-    rest = moved@T + K(0, state)@J@T
-    assert np.abs(rest).max() < 1e-7*max(1, np.abs(moved).max())
-
-
 def test_expressions_energies_and_residuals():
     compiled, state = ready('cartesian_pendulum')
     qx, qy = compiled.equations.q

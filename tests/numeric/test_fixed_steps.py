@@ -211,34 +211,10 @@ def test_momenta_of_the_top_are_kept(form, order):
     assert np.abs(motion.energy_error).max() < 1e-2
 
 
-def test_loads_and_potential_energy_give_the_same_motion_of_a_pendulum():
-    x, y = dynamicsymbols('x y')
-    rod = [x**2 + y**2 - 1]
-    loaded = UdwadiaKalabaMethod(
-        systems.PLANE, [x, y], hol_coneqs=rod, generalized_forces=[0, -1])
-    options = dict(integrator='rattle', step=0.1)
-    one = simulate(loaded, 5, [1, 0, 0, 0.3], **options)
-    other = run('pendulum', 'rattle', 5)
-    assert np.abs(one.x - other.x).max() < 1e-12
-    assert np.abs(one.energy_error).max() < 0.01
-
-
 def test_coin_rolls_along_its_circle():
     motion = run('disc', 'lagrange-dalembert', 100, order=6, t_eval=101)
     far = motion.x[:, :2] - systems.disc_position(motion.t)
     assert np.abs(far).max() < 1e-7
-
-
-def test_sleigh_comes_to_its_limit():
-    """The energy is in the forward speed in the end, and the turn ceases."""
-    system = systems.sleigh(-1., 0.5)
-    speed = np.sqrt(1 + 1.25*0.25)
-    for integrator, error in (('discrete-gradient', 1e-12),
-                              ('lagrange-dalembert', 1e-3)):
-        end = simulate(system.compiled, 200, system.start, step=0.2,
-                       integrator=integrator, t_eval=[200]).x[-1]
-        forward = end[3]*np.cos(end[2]) + end[4]*np.sin(end[2])
-        assert abs(forward - speed) < error and abs(end[5]) < 1e-12
 
 
 # -- redundant rows, singular configurations ---------------------------------

@@ -185,32 +185,6 @@ def test_memory_is_one_number_for_each_step():
         [-50*np.sin(100), np.cos(100)], rtol=1e-9)
 
 
-def test_a_hundred_constants():
-    """The gradient by one of them is the same alone."""
-    n = 20
-    qs = dynamicsymbols(f'q:{n}')
-    masses, springs, cubic, dampers, lengths = (
-        symbols(f'{letter}:{n}') for letter in 'mkbcl')
-    far = [one - last - length for one, last, length in zip(
-        qs, (0, *qs), lengths)]
-    compiled = compile_equations(UdwadiaKalabaMethod(
-        sum(mass*one.diff()**2/2 - k*d**2/2 - b*d**4/4 for mass, one, k, b, d
-            in zip(masses, qs, springs, cubic, far)), qs,
-        hol_coneqs=[qs[-1] - qs[0] - sin(qs[1])],
-        nonideal_forces=[-c*one.diff() for c, one in zip(dampers, qs)]), {
-            **dict.fromkeys(masses, 1), **dict.fromkeys(springs, 10),
-            **dict.fromkeys(cubic, 1), **dict.fromkeys(dampers, 0.1),
-            **dict.fromkeys(lengths, 0.1)})
-    start = consistent_state(compiled, np.linspace(0.1, 2, 2*n))
-
-    motion = simulate(compiled, 10, start, t_eval=2, adjoint=True)
-    one, every = (
-        motion.gradient(compiled.constants[:count], final_cost=qs[0]**2)
-        for count in (1, 100))
-    assert len(every.values) == 100
-    np.testing.assert_allclose(one.values, every.values[:1], rtol=1e-9)
-
-
 # -- events ----------------------------------------------------------------
 
 @pytest.mark.parametrize('rows', [

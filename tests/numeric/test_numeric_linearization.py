@@ -193,7 +193,7 @@ def test_feedback_and_state_space():
 
 def test_no_multipliers_and_the_partition_of_the_method():
     """As SymPy's linearization of the same model, which needs ``lam``."""
-    ready = model('four_bar')
+    ready = model('closed_chain_absolute')
     method = ready.form(UdwadiaKalabaMethod)
     theirs = ready.form(KanesMethod)
     compiled = compile_equations(method, ready.parameters)

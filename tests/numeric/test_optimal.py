@@ -141,19 +141,6 @@ def test_shortest_motions_of_a_knife_edge_are_vakonomic():
     assert np.abs(geodesic.x[:, :3] - best.motion.x[:, :3]).max() < 1e-5
 
 
-def test_length_of_dubins():
-    """Forward with a least radius 1: left, straight, left."""
-    car = UdwadiaKalabaMethod(
-        ENERGY, [x, y, theta], generalized_forces=[0, 0, tau],
-        nonhol_coneqs=[vx - Cos(theta), vy - Sin(theta)])
-    best = optimal_motion(
-        car, 1, (0, (3, 15)), places(0, 0, 0), places(4, 4, pi/2), [tau],
-        bounds={turn: (-1, 1)}, intervals=60, nodes=4)
-    length = 3*sqrt(2) + pi/2       # between the centres (0, 1) and (3, 4)
-    assert 0 < best.cost/length - 1 < 1e-5
-    assert best.error < 1e-6
-
-
 def test_length_of_reeds_and_shepp():
     """Parked sideways on four arcs, which an independent formula measures."""
     half = 1.2                      # of the length, at a least radius of 1

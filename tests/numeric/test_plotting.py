@@ -142,16 +142,6 @@ def test_multipliers_of_redundant_rows_have_least_norm(motion, pendulum):
     assert ax.get_ylabel() == 'multiplier'
 
 
-def test_the_overview_is_drawn(motion, tmp_path):
-    figure = plotting.plot(motion)
-    assert [ax.get_ylabel() for ax in figure.axes] == [
-        'coordinates', 'speeds', 'generalized constraint force',
-        'multiplier of\nleast norm']
-    title = figure.get_suptitle()
-    assert title.startswith('constraint residuals at most ')
-    figure.savefig(tmp_path/'overview.png')
-
-
 def overview(name, **options):
     case = ready(name, 1., **options)
     return case, plotting.plot(case.motion, case.model)
@@ -396,16 +386,6 @@ def test_histories_in_the_colour_of_the_parameter(sweep):
     assert bar.get_ylabel() == '$l$'
 
 
-def test_histories_of_the_energy(sweep):
-    """All begin at rest at level zero."""
-    ax, _ = plotting.plot_sweep(sweep, 'energy', 'histories').axes
-    for line, (_, run) in zip(ax.get_lines(), sweep[:3], strict=False):
-        np.testing.assert_array_equal(line.get_ydata(), run.energy)
-        assert abs(line.get_ydata()).max() < 1e-5
-    ax, = plotting.plot_sweep(sweep[:2], 'power').axes
-    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), [0, 0])
-
-
 def test_a_second_parameter_makes_curves():
     runs = [({'a': a, 'b': b}, a + 10.*b) for a in (3, 1, 2) for b in (0, 1)]
     with pytest.raises(ValueError, match="a, b vary. Pass the one for"):
@@ -594,19 +574,6 @@ def test_places_by_their_names(pendulum):
         np.testing.assert_allclose(drawn['wall'], [[2, 0]])
 
 
-def test_bodies_and_points_by_their_names():
-    case = ready('four_bar', 0.1, t_eval=3)
-    bodies = {b.name: b.masscenter for b in case.method.bodies}
-    by_name, by_point = (
-        plotting.plot_snapshots(case.motion, case.method, points=points,
-                                lines={'rod': rod}).axes[0].get_lines()
-        for points, rod in (
-            ({'P': 'link3'}, ['link2', bodies['link4'].name]),
-            ({'P': bodies['link3']}, [bodies['link2'], bodies['link4']])))
-    for one, other in zip(by_name, by_point, strict=True):
-        np.testing.assert_array_equal(one.get_data(), other.get_data())
-
-
 def test_limits_contain_the_whole_motion_and_scales_are_equal():
     case = ready('heavy_top', 1.)
     film = plotting.animate(case.motion, case.method, fps=5)
@@ -638,34 +605,10 @@ def test_planes_are_chosen_by_the_motion():
                    'get_zlim')
 
 
-def test_points_of_a_body_are_joined_to_it():
-    case = ready('four_bar', 0.3)
-    ax = plotting.plot_snapshots(case.motion, case.method, times=[0.3]).axes[0]
-    bones = [np.transpose(line.get_data()) for line in ax.get_lines()
-             if line.get_linewidth() == 4.5]
-    ends = np.round(np.concatenate(bones), 6)
-    sizes = case.model.parameters
-    total = sum(np.linalg.norm(np.diff(bone, axis=0), axis=1).sum()
-                for bone in bones)
-    assert abs(total - sum(sizes[l] for l in sizes
-                           if str(l) in ('l2', 'l3', 'l4'))) < 1e-6
-    assert len(np.unique(ends, axis=0)) == 7    # four joints, three centres
-
-
 def seen_lines(figure, name):
     """Data of the lines of a label."""
     return [np.transpose(line.get_data()) for line in figure.axes[0].get_lines(
         ) if line.get_label().startswith(name)]
-
-
-def test_pins_at_rest_stand_on_hatched_ground():
-    case = ready('four_bar', 0.3)
-    ax, = plotting.plot_snapshots(case.motion, case.model, times=[0.3]).axes
-    grounds = [line for line in ax.get_lines()
-               if np.isnan(line.get_xdata()).any()]
-    tops = sorted(line.get_data()[0][0] for line in grounds)
-    np.testing.assert_allclose(tops, [-0.15, 0.15], atol=1e-6)
-    assert not any(label == 'link1' for label in labels(ax))
 
 
 def test_forces_are_arrows_of_one_scale():
@@ -683,43 +626,6 @@ def test_forces_are_arrows_of_one_scale():
         case.motion['lam1'][-1]/3, 0], atol=1e-6)
     assert {'pull, longest 3 N', f'row 0, longest '
             f'{abs(case.motion["lam1"][-1]):.3g} N'} <= set(legend(figure))
-
-
-def test_a_wheel_is_a_rim_whose_spoke_shows_that_it_rolls(rolling):
-    figure = plotting.plot_snapshots(rolling.motion, rolling.model, times=[2.])
-    rim, spoke = [space(line).T for line in figure.axes[0].get_lines()
-                  if line.get_linewidth() == 2.2]
-    centre = spoke[0]
-    np.testing.assert_allclose(np.linalg.norm(rim - centre, axis=1), 0.3)
-    assert abs(rim[:, 2].min()) < 2e-3              # it touches the ground
-    before = plotting.plot_snapshots(rolling.motion, rolling.model, times=[0.])
-    first = [space(line).T for line in before.axes[0].get_lines()
-             if line.get_linewidth() == 2.2][1]
-    assert np.linalg.norm(spoke[1] - centre - first[1] + first[0]) > 0.1
-    assert [text.split(',')[0] for text in legend(figure)] == [
-        'disc', 'friction']
-
-
-def test_springs_are_coils_between_their_ends():
-    case = ready('spring_mass_damper', 1.)
-    figure = plotting.plot_snapshots(case.motion, case.model, times=[1.])
-    coil = next(np.transpose(line.get_data()) for line in
-                figure.axes[0].get_lines() if len(line.get_xdata()) == 18)
-    np.testing.assert_allclose(coil[[0, -1]], [
-        [0, 0], [case.motion['q'][-1], 0]], atol=1e-6)
-    assert np.ptp(coil[:, 1]) > 0
-
-
-def test_a_film_of_a_trajectory_with_names_only(rolling):
-    """As one that was read from a file."""
-    motion = replaced(
-        rolling.motion, states=tuple(map(label, rolling.motion.states)),
-        speeds=tuple(map(label, rolling.motion.speeds)),
-        constants={str(k): v for k, v in rolling.motion.constants.items()})
-    lines = [plotting.plot_snapshots(run, rolling.method).axes[0].get_lines()
-             for run in (rolling.motion, motion)]
-    for first, second in zip(*lines, strict=True):
-        np.testing.assert_array_equal(space(first), space(second))
 
 
 def test_a_run_back_in_time(pendulum):
@@ -972,23 +878,6 @@ def test_nothing_to_draw_says_why(pendulum):
     with pytest.raises(MissingIngredientError,
                        match='for bob .the model has no inertial frame'):
         plotting.animate(motion, alone)
-
-
-def test_bodies_without_a_known_position_are_named():
-    """One is located from a point at rest, the other has a velocity only."""
-    u, v = dynamicsymbols('u v')
-    N, O, lone = ReferenceFrame('N'), Point('O'), Point('lone')
-    O.set_vel(N, 0)
-    P = O.locatenew('P', x*N.x + N.z)
-    lone.set_vel(N, v*N.y)
-    method = UdwadiaKalabaMethod(
-        N, [x, y], [u, v], [x.diff() - u, y.diff() - v],
-        bodies=[Particle('a', P, 1), Particle('b', lone, 1)], forcelist=[])
-    motion = simulate(method, 1, [0, 0, 1, 1], t_eval=11)
-    with pytest.warns(UserWarning, match='Not all bodies are drawn: .* for b '
-                                         '.not connected to O; loc'):
-        ax = frame(0, motion, method, fps=5)
-    assert labels(ax) == ['a']
 
 
 def places_in(ax):

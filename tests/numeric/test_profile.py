@@ -15,6 +15,8 @@ from sympy_constrained.numeric.codegen import solution
 pytest.importorskip('numba')
 profile = pytest.importorskip('sympy_constrained.numeric.codegen.profile')
 DENSE, BAND, NET = range(3)
+QUICK = ('four_bar', 'rolling_disc', 'closed_chain_3d', 'parallel_cranks',
+         'heavy_top_quaternion', 'driven_pendulum', 'massless_coordinate')
 
 
 def neighbours(kind, n):
@@ -76,7 +78,9 @@ def is_massless(equations, x):
     return np.linalg.cond(M) > 1e12
 
 
-@pytest.mark.parametrize('name', sorted(MODELS))
+@pytest.mark.parametrize('name', [
+    name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+    for name in sorted(MODELS)])
 def test_loops_give_the_rates_of_straight_line_code(name, monkeypatch):
     """At consistent states of every ready model."""
     ready = model(name)

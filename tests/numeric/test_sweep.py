@@ -183,19 +183,6 @@ def test_wrong_arguments_raise_before_anything_runs(pendulum, change, message):
 
 # -- what fails ---------------------------------------------------------------
 
-def test_a_failure_is_recorded_and_the_rest_goes_on(pendulum):
-    starts = [[length, 0, 0, 0] for length in (2, 2.5, 2)]
-    for executor in (None, 1):
-        found = sweep(pendulum.compiled, None, starts, executor, t_span=0.3)
-        record, = found.failed
-        assert record.index == 1 and record.reason == 'ERROR'
-        assert record.error.startswith(
-            'ConstraintError: The initial state violates')
-        assert record.trajectory is None and not record.success
-        values = found.values(x)
-        assert np.isnan(values).tolist() == [False, True, False]
-        assert 'run 1: ConstraintError' in str(found)
-
 
 @pytest.mark.parametrize('action', ['ignore', 'error'])
 def test_the_trajectory_up_to_a_failure_is_kept(run, action):
@@ -242,27 +229,38 @@ def test_a_simulation_that_ends_early():
     assert good.trajectory is None and np.isfinite(found.values()[1]).all()
 
 
-OTHERS = [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11]
+def test_a_failure_is_recorded_and_the_rest_goes_on(pendulum):
+    starts = [[length, 0, 0, 0] for length in (2, 2.5, 2)]
+    found = sweep(pendulum.compiled, None, starts, t_span=0.3)
+    record, = found.failed
+    assert record.index == 1 and record.reason == 'ERROR'
+    assert record.error.startswith(
+        'ConstraintError: The initial state violates')
+    assert record.trajectory is None and not record.success
+    values = found.values(x)
+    assert np.isnan(values).tolist() == [False, True, False]
+    assert 'run 1: ConstraintError' in str(found)
 
 
 @pytest.mark.parametrize('chunk, run, how', [
     (2, work.dies_at_seven, 'EXIT'),
     (1, work.kills_itself_at_seven, 'SIGKILL')])
-def test_a_process_that_dies_costs_one_run(numbers, chunk, run, how):
+def test_a_process_that_dies_costs_one_run(pendulum, chunk, run, how):
     """Also where warnings are errors."""
+    arguments = pendulum.compiled, None, STARTS[6:9], 1
     if chunk > 1:
-        with pytest.warns(UserWarning, match='1 of 12 runs were lost'):
-            found = numbers(run, 1, chunk=chunk)
+        with pytest.warns(UserWarning, match='1 of 3 runs were lost'):
+            found = sweep(*arguments, run=run, chunk=chunk)
     else:
         with warnings.catch_warnings():
             warnings.simplefilter('error')
-            with pytest.raises(UserWarning, match='1 of 12 runs') as caught:
-                numbers(run, 1, chunk=chunk)
+            with pytest.raises(UserWarning, match='1 of 3 runs') as caught:
+                sweep(*arguments, run=run, chunk=chunk)
         found = caught.value.result
     record, = found.failed
-    assert record.index == 7 and record.reason == 'LOST'
+    assert record.index == 1 and record.reason == 'LOST'
     assert 'TerminatedWorkerError' in record.error and how in record.error
-    assert found.values()[OTHERS].tolist() == OTHERS
+    assert found.values()[[0, 2]].tolist() == [6, 8]
 
 
 @pytest.mark.slow
@@ -272,13 +270,6 @@ def test_no_process_outlives_its_user():
         [sys.executable, '-c', GONE], stdout=subprocess.PIPE, timeout=180,
         env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
     assert done.returncode == 3
-
-
-def test_every_process_may_die(pendulum):
-    with pytest.warns(UserWarning, match='2 of 2 runs were lost'):
-        found = sweep(pendulum.compiled, None, [[7.]*4]*2, 1, chunk=2,
-                      run=work.dies_at_seven)
-    assert {record.reason for record in found} == {'LOST'}
 
 
 def test_an_executor_that_breaks_keeps_what_has_arrived(numbers):

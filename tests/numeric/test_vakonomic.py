@@ -129,27 +129,6 @@ def test_constraints_and_energy_are_kept(name):
         rtol=1e-8, atol=1e-8)
 
 
-def test_histories_are_found_by_name():
-    method = skate()
-    mu, = method.mu_vec
-
-    def grown(t, state):
-        return state[6] - 2
-
-    grown.terminal = True
-    motion = simulate(method, 2, {**SKATE_START, mu: 0.45}, constants=SKATE,
-                      events=grown)
-    assert motion.reason is Reason.EVENT
-    assert motion['mu1'][-1] == pytest.approx(2, abs=1e-8)
-    np.testing.assert_array_equal(motion['mu1'], motion.x[:, 6])
-    np.testing.assert_array_equal(motion[mu], motion['mu1'])
-    np.testing.assert_array_equal(motion["x'"], motion[vx])
-    routh = simulate(RouthMethod.from_method(method),
-                     1, SKATE_START, constants=SKATE)
-    assert routh.multipliers.shape == (len(routh), 1)
-    np.testing.assert_array_equal(routh['lam1'], routh.multipliers[:, 0])
-
-
 # Initial values
 
 def test_multipliers_must_be_given():
@@ -301,20 +280,6 @@ def test_the_multipliers_of_the_disc(make, constants, start, options,
         -1.5*DISC_START[vx], -1.5*DISC_START[vy]]
     np.testing.assert_allclose(found.mu0, wanted, rtol=tolerance,
                                atol=tolerance)
-
-
-def test_what_is_free_and_what_is_not():
-    """Rolling straight: S mu = R (turn, -spin)(mu1 sin - mu2 cos) leaves mu
-    along the path free."""
-    start = {**DISC_START, turn: 0}
-    routh = simulate(RouthMethod.from_method(disc()), 4, start, constants=DISC)
-    heading = np.array([np.cos(0.2), np.sin(0.2)])
-    for mu, same in ((heading, True), (-3*heading, True),
-                     ([-heading[1], heading[0]], False)):
-        ours = simulate(disc(), 4, {**start, 'mu1': mu[0], 'mu2': mu[1]},
-                        constants=DISC)
-        off = np.abs(ours.x[-1, :4] - routh.x[-1, :4]).max()
-        assert (off < 1e-7) if same else (off > 0.1)
 
 
 def test_the_interval_is_that_of_the_user():

@@ -286,22 +286,6 @@ def test_form_of_the_constraint_does_not_matter(kind, particles):
     assert not close(p.at(other.multipliers), mp.matrix([p.lam]), 1e-3)
 
 
-@cites(3)
-def test_solving_for_time_is_local():
-    """x1 = sin t is not t = f(x) beyond t = pi/2; the class needs no f."""
-    x, y = dynamicsymbols('x y')
-    u, = dynamicsymbols('u1:2')
-    driven = LinearMappingMethod(
-        (x.diff(t)**2 + y.diff(t)**2)/2, [x, y], hol_coneqs=[x - sin(t)],
-        us=[u], mapping=[y.diff(t)])
-    time = mp.mpf(2)
-    values = {x: mp.sin(time), y: 0, u: 3, t: time}
-    assert mp.fabs(at(atan(x/sqrt(1 - x**2)), values)[0] - time) > 0.5
-    rates = Matrix([driven.kindiffdict()[q.diff(t)] for q in (x, y)])
-    assert close(at(rates, values), mp.matrix([mp.cos(time), 3]))
-    assert close(at(driven.multipliers, values), [-mp.sin(time)])
-
-
 @cites(9)
 @each_model
 def test_partial_derivatives_in_the_connection_are_derivations(
@@ -321,25 +305,6 @@ def test_partial_derivatives_in_the_connection_are_derivations(
     assert close(spread(p.Gamma), swapped, 1e-6) is (kind == 'integrable')
     assert p.c.space.is_integrable is (kind == 'integrable')
     assert p.c.is_holonomic is True
-
-
-@cites(13)
-@each_model
-def test_inverse_of_the_metric(kind, particles):
-    """An index is misprinted: (g^ms) = (g_ms)^-1."""
-    p = letters(kind, particles, 1)
-    assert close(p.G_inv*p.g, mp.eye(p.n))
-
-
-@cites(14)
-@each_model
-def test_covariant_derivative_is_the_mapped_acceleration(kind, particles):
-    """D(pi')/dt = a x'' for any x'', not only along a motion."""
-    p = letters(kind, particles, 1)
-    w = mp.matrix([e*e + k for k, e in enumerate(p.w)])
-    du = p.a*w + p.rate*p.v
-    assert close(du + contract(p.Gamma, p.U, p.U), p.a*w)
-    assert not close(p.a*w, p.a*p.w, 1e-3)
 
 
 @each_model
@@ -413,28 +378,6 @@ def test_quasi_coordinates_of_an_integrable_mapping(kind, particles):
     assert norm((one - two)[:-1, 0]) < 1e-50
     values = letters(kind, particles, 1).values
     assert small(at(c.space.quasi_coordinates[-1], values))       # f - t
-
-
-def test_several_constraints():
-    """Remark 5: time may be eliminated from all constraints but one.  That
-    changes multipliers, not reactions; the class does not need it."""
-    x, y, z = q = dynamicsymbols('x y z')
-    u, = dynamicsymbols('u1:2')
-    T = sum(e.diff(t)**2 for e in q)/2
-    f, h = x + x**3/3, y*z + t*y - 1
-    given, reduced = (LinearMappingMethod(
-        T, q, hol_coneqs=[f - t, second], us=[u],
-        mapping=[z.diff(t)], generalized_forces=[y, -z, x])
-        for second in (h, y*z + f*y - 1))
-    reference = Reference.lagrange(T, q, hol=[f - t, h], Q=[y, -z, x])
-    values = reference.admissible({}, 1, {x: 0.5, y: 1, z: 0.7})
-    values[u] = values[z.diff(t)]
-    exact = reference.solve(values)
-    for c in given, reduced:
-        assert close(at(c.constraint_forces, values), exact.forces)
-        assert close(at(c.rhs(), values)[3:, 0], exact.acceleration[2:, 0])
-    assert close(at(given.multipliers, values), exact.lam)
-    assert not close(at(reduced.multipliers, values), exact.lam, 1e-3)
 
 
 # The examples
@@ -552,16 +495,6 @@ def obeys(c, values):
             and agree(rates, v, values))
 
 
-def lagrange(T, Q):
-    """Residuals of Lagrange's equations for q1 and q2, with the
-    accelerations u1' and u2'."""
-    speed = {w1: u1.diff(t), w2: u2.diff(t)}
-    return Matrix([
-        sum(T.diff(w).diff(e)*a for e, a in speed.items())
-        + rate(T.diff(w)) - T.diff(q) - force
-        for q, w, force in zip((q1, q2), (w1, w2), Q)])
-
-
 # What holds as printed at any state on the surface: which method, what it
 # returns, what the paper prints.
 
@@ -645,37 +578,6 @@ def test_plane_of_the_first_example(one, turning, sign):
     assert small(at(turning.holonomic_constraints, beyond))
 
 
-@cites(23)
-def test_force_of_the_first_example_is_gravity(one):
-    values = on_surface('one', 1)
-    assert agree([sum(e**2 for e in FORCES[1])], [g**2], values)
-    V = -sine*x1 + cosine*x3
-    conservative = LinearMappingMethod(
-        T - V, x, hol_coneqs=[atan(x2/x1) - t], us=us,
-        mapping=[r.diff(t), v3])
-    assert agree(conservative.forcing, one.forcing, values)
-
-
-@cites(26, 27, 28, 41, 42, 43)
-@pytest.mark.parametrize('number', [1, 2])
-def test_lagrange_with_coordinates(number):
-    """Solution one: from T and Q, without the class."""
-    position, name = Matrix(SURFACE[number]), ['one', 'two'][number - 1]
-    slopes = position.jacobian([q1, q2])
-    velocity = rate(position)
-    forces = Matrix(FORCES[number]).xreplace(dict(zip(x, position)))
-    energy, Q, equations = {
-        1: ((w1**2 + q1**2 + w2**2)/2, (sine*cos(t), -cosine),
-            (a1 - q1 - sine*cos(t), a2 + cosine)),
-        2: (((t + 1)**2*w1**2 + w2**2 + 1)/2, (t + 1, -g),
-            ((t + 1)*((t + 1)*a1 + 2*w1 - 1), a2 + g))}[number]
-    values = on_surface(name, 1)
-    assert agree([(velocity.T*velocity)[0]/2], [energy], values)
-    assert agree(slopes.T*forces, Q, values)
-    assert agree(lagrange(energy, Q), equations, values)
-    assert agree(example(name).eom, equations, values)
-
-
 # Solutions
 
 PLANE = (c1*exp(-t) + c2*exp(t) - sine*cos(t)/2,                # (29)
@@ -746,17 +648,6 @@ def test_mapping_of_the_second_solution(two):
     assert agree(expected[2:, :], [t], values)
 
 
-@cites(46)
-def test_second_solution_inverts_its_own_mapping(two):
-    """The text before (46) names (33) in place of (45)."""
-    values = on_surface('two', 1)
-    product = at(two.mapping.b, values)*at(two.mapping.a, values)
-    assert close(product, mp.eye(3))
-    foreign = at(two.mapping.b, values)*at(
-        Matrix([r, x3, atan(x2/x1)]).jacobian(x), values)
-    assert not close(foreign, mp.eye(3), 1e-3)
-
-
 # Errata of the first example
 
 PRINTED_34 = Matrix([[x1/r, 0, x2], [x2/r, 0, -x1], [0, 1, 0]])
@@ -816,33 +707,6 @@ def test_printed_multiplier_of_the_first_example(one):
     assert agree(one.multipliers, [2*q1*w1 + sine*sin(t)*q1], values)
     assert not agree(one.multipliers, [
         2*w1*w1 + sine*sin(theta)*w1], values, 1e-3)
-
-
-@cites(20, 34, 36, 38)
-def test_two_slips_cancel_in_the_multiplier(one):
-    """(20) with the printed (34) and (36) is right if b^k_3 df/dx^k = -1 is
-    taken, as (34) implies, and has the wrong sign with 1, as (6) and (7)
-    imply."""
-    values = on_surface('one', 1)
-    b3 = PRINTED_34[:, 2]
-    force = (b3.T*Matrix(FORCES[1]))[0]
-    slope = (b3.T*Matrix([atan(x2/x1)]).jacobian(x).T)[0]
-    assert agree([slope], [-1], values)
-    left = -2*u1/r                      # 2*Gamma^3_13*q1'*q3', printed
-    for implied, sign in (slope, 1), (1, -1):
-        lam = (left*r**2 - force)/implied
-        assert agree([sign*lam], one.multipliers, values)
-
-
-@cites(19)
-def test_printed_derivative_in_the_first_example(one):
-    """(19) as printed has D(q)/dt, with q^3 = t."""
-    speeds = [e.diff(t) for e in PLANE]
-    for time in TIMES[:2]:
-        values = along(placed(1, PLANE), speeds, time)
-        Gamma, force = one.space.connection[0, 2, 2], mapped_forces(1, one)[:1]
-        assert agree([a1 + Gamma], force, values)
-        assert not agree([u1 + Gamma*t], force, values, 1e-3)
 
 
 # Errata of the second example
@@ -907,27 +771,6 @@ def test_motion_of_the_third_solution(three):
     assert close(at(Matrix([x1, x2, u1, three.multipliers[0]]), values), [
         mp.mpf(e) for e in ('-1.8819075273', '5.6972295073',
                             '2.9666666667', '-1.4668518519')], 1e-9)
-
-
-@cites(44, 56)
-def test_solutions_one_and_three_agree(two, three):
-    """(44) has c4 of (56) for its c1; c2 is an angle whose sine and cosine
-    are -c1 and c2 of (56)."""
-    angle = Rational(-2, 3)
-    for time in TIMES:
-        first = along([e.subs({c1: c4, c2: angle, c4: c3, c3: c5},
-                              simultaneous=True)
-                       for e in placed(2, ANGLE)], SPEED, time)
-        third = along([e.subs({c1: -sin(angle), c2: cos(angle)})
-                       for e in turned(-1)], SPEED, time)
-        for order in range(3):
-            assert close([first[e.diff(t, order)] for e in x],
-                         [third[e.diff(t, order)] for e in x])
-        mapped = {**third, u1: third[u1]/(time + 1)}
-        assert close(at(two.constraint_forces, mapped),
-                     at(three.constraint_forces, third))
-        assert close(at(three.multipliers, third),
-                     at(Matrix([-u1**2/(t + 1)]), third))
 
 
 def test_every_equation_is_treated():

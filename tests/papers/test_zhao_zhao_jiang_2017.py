@@ -330,21 +330,6 @@ def test_printed_discrepancy_lacks_a_term(r):
     assert close(p.at(p.hamel.embedding.curvature_force), p.Gamma.T*p.momenta)
 
 
-@cites(16, 38, 41, 42, 43)
-@each_model
-def test_printed_discrepancy_belongs_to_another_reference(r):
-    """(43) is exact if (16) differentiates the embedded kinetic energy, which
-    is not the force of d'Alembert's principle.  With the gradients of T in
-    (7) as well, a third expression appears."""
-    p = letters(r, 1)
-    starred = p.F - p.T_q + p.T_star_q
-    assert close(p.G - H(p, starred), p.E_printed)
-    assert not close(p.at(p.uk.system.Q), starred, 1e-3)
-    G = p.G - p.T_star_q2 + p.T_q2
-    assert close(G - H(p, p.F), p.B.T*(p.T_q1 + p.Q1) + p.dB.T*p.momenta)
-    assert not close(p.at(p.hamel.forcing), G, 1e-3)
-
-
 @cites(34)
 @each_model
 def test_linear_coefficient_needs_a_transpose(r):

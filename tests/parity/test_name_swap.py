@@ -4,7 +4,6 @@ their accelerations when ``KanesMethod`` or ``LagrangesMethod`` is replaced by
 
 Compared at random states on the constraint set, to 1e-10.
 """
-import functools
 import warnings
 
 import numpy as np
@@ -22,73 +21,41 @@ from sympy_constrained import LinearMappingMethod, UdwadiaKalabaMethod
 from sympy_constrained.models import MODELS, model
 
 UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
-TOLERANCE = 1e-10
-SLOW = {'bicycle', 'bicycle_whole'}
-SWAPPED = [name for name in MODELS if name not in ready.UPSTREAM_REFUSES]
+t = dynamicsymbols._t
 # Explicit solutions are trees that lambdify walks: only where they are small.
 SMALL = (
     'rolling_disc_minimal', 'chaplygin_sleigh', 'cartesian_pendulum',
     'driven_pendulum', 'cart_pendulum', 'cart_bead', 'spring_mass_damper',
     'double_pendulum_lagrange', 'damped_double_pendulum', 'furuta_pendulum',
     'heavy_top', 'heavy_top_quaternion', 'massless_coordinate')
-t = dynamicsymbols._t
 
 
-def each(names):
-    return pytest.mark.parametrize('name', [
-        pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
-        for name in names])
-
-
-@functools.cache
-def swapped(name):
-    """The model, both methods and its admissible states, formed once."""
-    m = MODELS[name]()
-    return (m, m.form(UdwadiaKalabaMethod), m.form(UPSTREAM[m.shape]),
-            ready.Admissible(m))
-
-
-def agree(method, upstream, states):
+def agree(method, upstream, states, ours=ready.ours):
     theirs = ready.Upstream(upstream, states[0])
     for values in states:
-        assert ready.disagreement(
-            ready.ours(method, values), theirs(values)) < TOLERANCE
+        assert ready.disagreement(ours(method, values), theirs(values)) < 1e-10
 
 
-@each(SWAPPED)
+@pytest.mark.parametrize('name', [
+    name if name in SMALL else pytest.param(name, marks=pytest.mark.slow)
+    for name in MODELS if name not in ready.UPSTREAM_REFUSES])
 def test_accelerations_stay_when_the_name_changes(name):
-    m, method, upstream, admissible = swapped(name)
-    agree(method, upstream, [admissible(seed) for seed in (1, 2)])
-
-
-@each(SWAPPED)
-def test_rates_of_the_coordinates_stay(name):
-    m, method, upstream, admissible = swapped(name)
-    eom = method.equations_of_motion
-    values = ready.floats(admissible(4))
+    """Also from the object of SymPy, and from the matrices."""
+    m = MODELS[name]()
+    method, upstream = m.form(UdwadiaKalabaMethod), m.form(UPSTREAM[m.shape])
+    admissible = ready.Admissible(m)
+    states = [admissible(seed) for seed in (1, 2)]
+    agree(method, upstream, states)
+    agree(UdwadiaKalabaMethod.from_method(upstream), upstream, states[:1])
+    if name in SMALL:
+        agree(method, upstream, states, ready.ours_from_matrices)
+    eom, values = method.equations_of_motion, ready.floats(states[1])
     rates = eom.graph.evaluate(ready.named(eom, method, values), ['rates'])
     wanted = ready.rows(m).rates
     for q, rate in zip(method.q, np.ravel(rates['rates'])):
-        if m.shape == 'lagrange':
-            answer = values[q.diff(t)]
-        else:
-            answer = float(ready.at(wanted[q.diff(t)], values)[0])
+        answer = values[q.diff(t)] if m.shape == 'lagrange' else float(
+            ready.at(wanted[q.diff(t)], values)[0])
         assert rate == pytest.approx(answer, rel=1e-11, abs=1e-11)
-
-
-@each(SMALL)
-def test_mass_matrix_and_forcing_give_the_same(name):
-    m, method, upstream, admissible = swapped(name)
-    for seed in (5, 6):
-        values = admissible(seed)
-        assert ready.disagreement(
-            ready.ours_from_matrices(method, values),
-            ready.upstream(upstream, values)) < TOLERANCE
-
-
-@each(SWAPPED)
-def test_the_vocabulary_stays(name):
-    m, method, upstream, _ = swapped(name)
     assert Matrix(method.q) == Matrix(upstream.q)
     assert Matrix(method.u) == Matrix(upstream.u)
     assert method.frame == m.arguments.get('frame')
@@ -97,15 +64,6 @@ def test_the_vocabulary_stays(name):
     assert isinstance(method, KanesMethod)
     for name in ('mass_matrix', 'forcing', 'mass_matrix_full', 'forcing_full'):
         assert getattr(method, name).shape == getattr(upstream, name).shape
-
-
-@pytest.mark.parametrize('name', [
-    n if n in SMALL else pytest.param(n, marks=pytest.mark.slow)
-    for n in SWAPPED])
-def test_from_method(name):
-    m, _, upstream, admissible = swapped(name)
-    agree(UdwadiaKalabaMethod.from_method(upstream), upstream,
-          [admissible(12)])
 
 
 # Models that are tried as SymPy ships them

@@ -235,18 +235,6 @@ def test_equations_have_the_rows_and_signs_of_upstream(name):
     assert (found - wanted).applyfunc(simplify).is_zero_matrix
 
 
-def test_a_massless_coordinate_has_its_acceleration():
-    """``mass_matrix`` is regular though ``M`` is singular."""
-    N, bodies, loads = parts()
-    s, w = dynamicsymbols('s w')
-    method = UdwadiaKalabaMethod(
-        N, [x, y], [u, v], [x.diff(t) - u, y.diff(t) - v, s.diff(t) - w],
-        [s], [s - x*y], [w], bodies=bodies, forcelist=loads)
-    assert method.system.M.det() == 0
-    assert method.mass_matrix.LUsolve(method.forcing).expand() == Matrix(
-        [0, -g, 2*u*v - g*x])
-
-
 @pytest.mark.parametrize('explicit', [True, False])
 def test_kinematic_equations_are_those_of_upstream(explicit):
     ours, theirs = kane(UdwadiaKalabaMethod), formed('kane')

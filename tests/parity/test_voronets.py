@@ -1,11 +1,7 @@
-"""The corrected equations of ``HamelEmbedding`` are the equations of motion.
+"""What ``HamelEmbedding`` refuses, its partitions, and its linearization.
 
-Every ready model is embedded, with the dependent coordinates it names and
-with others, or refused for a stated reason.  Accelerations of all coordinates
-and constraint forces are compared with ``UdwadiaKalabaMethod`` to 45 digits
-and with SymPy's own class to 1e-10, at random states where the constraints
-hold.  Speeds that are not ``q'`` are translated by the kinematic equations
-of the model, which share nothing with the embedding.
+That the corrected equations are the equations of motion of every ready model
+is one of tests/laws.
 """
 import functools
 
@@ -16,7 +12,7 @@ from sympy import Matrix
 from sympy.physics.mechanics import dynamicsymbols
 
 import ready
-from kkt import at, close, norm, number
+from kkt import at, norm, number
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstraintError, RedundantConstraintsError, UnsupportedFeatureError)
@@ -25,35 +21,6 @@ from sympy_constrained.models import MODELS, model
 EXACT = mp.mpf(10)**-45
 t = dynamicsymbols._t
 
-# Model -> dependent coordinates; '' are those the model names itself.
-PARTITIONS = {
-    'four_bar': ('', 'q1 q2', 'q1 q3'),
-    'slider_crank': ('', 'q1 q3'),
-    'closed_chain': ('', 'q1 q2'),
-    'closed_chain_absolute': ('', 'q1 q3'),
-    'closed_chain_3d': ('',),
-    'andrews_squeezer': ('',),
-    'rolling_disc': ('', 'q3 q5'),
-    'rolling_disc_lagrange': ('q4 q5', 'q3 q5'),
-    'knife_edge': ('', 'x'),
-    'chaplygin_sleigh': ('y', 'x'),
-    'upright_disc': ('x y', 'y theta', 'x theta'),
-    'snakeboard': ('y theta', 'x y'),
-    'bicycle_whole': ('',),
-    'cartesian_pendulum': ('y', 'x'),
-    'driven_pendulum': ('y', 'x'),
-    'n_link_pendulum_on_cart': ('',),
-    'cart_pendulum': ('q_c', 'q_p'),
-    'cart_bead': ('', 'q1'),
-    'spring_mass_damper': ('',),
-    'double_pendulum_lagrange': ('',),
-    'damped_double_pendulum': ('',),
-    'furuta_pendulum': ('',),
-    'heavy_top': ('',),
-    'quaternion_top_lagrange': ('e0',),
-    'pinned_top': ('',),
-    'massless_coordinate': ('y1', 'x1'),
-    'n_four_bar': ('q2 q3 q4 q5',)}
 # Model -> error and a part of its text.
 REFUSED = {
     'parallel_cranks': (ConstraintError, 'redundant'),
@@ -68,9 +35,6 @@ REFUSED = {
     'constant_speed_particle': (ConstraintError, 'not linear'),
     'appell_hamel': (ConstraintError, 'not linear'),
     'acceleration_level': (UnsupportedFeatureError, 'acceleration level')}
-SLOW = {'bicycle_whole'}
-CASES = [(name, names) for name, choices in PARTITIONS.items()
-         for names in choices]
 
 
 # The same motion in the speeds of the model and in velocities
@@ -100,44 +64,7 @@ def embedded(name, names):
         case.method, q_dependent=dependent(m, names))
 
 
-def corrected(h, values):
-    """``q'``, ``q''`` in the order of ``q``, and multipliers, by the
-    corrected equations."""
-    eom = h.corrected.equations_of_motion
-    rates, W, r = ready.outputs(eom, h, values, 'rates', 'W', 'r')
-    z = mp.lu_solve(W, r)
-    p = len(h.u)
-    second = dict(zip(h.embedding.q_independent, z[:p]))
-    known = {**values, **{q.diff(t, 2): a for q, a in second.items()},
-             **{u.diff(t): a for u, a in zip(h.u, z[:p])}}
-    for q, g in zip(h.embedding.q_dependent,
-                    h.embedding.velocity_map.values()):
-        second[q] = at(g.diff(t), known)[0]
-    return rates, mp.matrix([second[q] for q in h.q]), z[p:, 0]
-
-
-def ordered(h, column, case):
-    """A column in the order of the model's coordinates, in that of ``h``."""
-    q = list(case.model.coordinates)
-    return mp.matrix([column[q.index(x)] for x in h.q])
-
-
 pytestmark = pytest.mark.usefixtures('digits')
-
-
-def named(cases):
-    return pytest.mark.parametrize('name, names', [
-        pytest.param(*case, id=' '.join(filter(None, case)),
-                     marks=[pytest.mark.slow] if case[0] in SLOW else [])
-        for case in cases])
-
-
-every_case = named(CASES)
-
-
-def test_every_ready_model_is_embedded_or_refused():
-    assert set(MODELS) == set(PARTITIONS) | set(REFUSED)
-    assert not set(PARTITIONS) & set(REFUSED)
 
 
 @pytest.mark.parametrize('name', REFUSED)
@@ -151,27 +78,6 @@ def test_what_cannot_be_embedded_is_told(name):
         else:
             h = m.form(HamelEmbedding)
         h.mass_matrix
-
-
-@every_case
-def test_accelerations_and_forces_are_those_of_udwadia_kalaba(name, names):
-    case, h = given(name), embedded(name, names)
-    values = case.state(1)
-    acceleration, forces, lam = case.solution(values)
-    rates, second, multipliers = corrected(h, values)
-    assert close(rates, ordered(h, [values[v] for v in case.velocities],
-                                case), EXACT, scale=1)
-    assert close(second, ordered(h, acceleration, case), EXACT, scale=1)
-    if len(case.rows.velocity) == len(multipliers):     # none left out
-        assert close(multipliers, lam, EXACT, scale=1)
-    # and from the properties, which are expressions in the states
-    assert close(at(h.corrected.multipliers, values),
-                 multipliers, EXACT, scale=1)
-    assert close(at(h.corrected.constraint_forces, values),
-                 ordered(h, forces, case), EXACT, scale=1)
-    assert close(at(h.corrected.acceleration, values), [
-        second[list(h.q).index(q)] for q in h.embedding.q_independent],
-        EXACT, scale=1)
 
 
 def test_a_partition_in_kanes_shape():

@@ -439,19 +439,6 @@ def test_restricted_connection(seed):
         if model.K else 0) for k, m, n in T})
 
 
-@each_space
-def test_random_mappings_are_not_integrable(seed):
-    model = space_system(seed)
-    method = model.method
-    assert method.space.is_integrable is False
-    T = arrays(seed, 'torsion_ext')
-    for k, potential in enumerate(method.space.quasi_coordinates, start=1):
-        curl = max(abs(x) for (s, *_), x in T.items() if s == k)
-        assert (potential is None) == (curl > 1e-40)
-    if model.K and model.p > 1:
-        assert method.is_holonomic is (len(model.hol) == model.K)
-
-
 # Parents with speeds of their own
 
 @pytest.mark.parametrize('seed, K', [(0, 0), (1, 1), (3, 2)])

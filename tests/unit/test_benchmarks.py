@@ -45,10 +45,10 @@ def test_fewer_operations_than_cse_leaves(harness, spec, share):
     assert count <= share*jobs.size(spec)['operations']
 
 
-@pytest.mark.parametrize('spec', ['four_bar', 'rolling_disc'])
-def test_matrices_are_as_short_as_those_of_kane(harness, spec):
+def test_matrices_are_as_short_as_those_of_kane(harness):
     written = harness('jobs').written
-    ours, theirs = (written(spec, form, 1) for form in ('ours', 'kane'))
+    ours, theirs = (written('rolling_disc', form, 1)
+                    for form in ('ours', 'kane'))
     assert ours['nodes'] <= 3*theirs['nodes']
 
 

@@ -4,8 +4,7 @@ from random import Random
 
 import pytest
 from mpmath import mp
-from sympy import (
-    Eq, Integral, Matrix, Rational, S, Symbol, cos, sin, sqrt, symbols)
+from sympy import Eq, Matrix, Rational, S, Symbol, cos, sin, symbols
 from sympy.physics.mechanics import (
     Force, ForceActuator, KanesMethod, LagrangesMethod,
     LinearPathway, Particle, Point, ReferenceFrame, RigidBody, System,
@@ -325,13 +324,6 @@ def test_iterators_of_the_user_are_read_once():
         forced).forcing == forced.forcing == Matrix([g, k - g*m])
 
 
-def test_forms_do_not_mix():
-    with pytest.raises(UnsupportedFeatureError,
-                       match='(?s)`kanes_equations`.*Lagrangian.*`eom`'):
-        lagrange().kanes_equations([BOB], LOADS)
-    assert lagrange().form_lagranges_equations() == lagrange().eom
-
-
 # Potential energy
 
 def heavy_bob():
@@ -430,14 +422,6 @@ def test_arguments_are_not_changed():
                      if name != 'frame'}
 
 
-@pytest.mark.parametrize('order', [(x, y), (y, x)])
-def test_columns_follow_the_order_of_the_speeds(order):
-    method = lagrange(L, list(order), hol_coneqs=[x**2 + 3*y - 1])
-    wanted = {x: 2*x, y: S(3)}
-    assert list(method.system.A) == [wanted[q] for q in order]
-    assert list(method.system.Q) == [{x: 0, y: -m*g}[q] for q in order]
-
-
 def test_symbols_keep_their_identity():
     """Two constants of one name and different assumptions."""
     one, two = Symbol('c'), Symbol('c', positive=True)
@@ -454,43 +438,6 @@ def test_equations_read_as_by_hand():
     assert method.forcing == Matrix([-g*l*m*sin(q)])
     assert method.acceleration in (
         Matrix([-g*sin(q)/l]), Matrix([-g*l*sin(q)/l**2]))
-
-
-def beside_the_origin(velocity=None):
-    """Functions that are real where x > 30 only, velocity by hand or not."""
-    point = O.locatenew('T', sqrt(x - 30)*N.x + y*N.y)
-    if velocity is not None:
-        point.set_vel(N, velocity)
-    return VaccoMethod(**{
-        **PLAIN, 'bodies': [Particle('T', point, m)],
-        'forcelist': [(point, k*N.x)]}, velocity_constraints=[u - y*v - 1])
-
-
-def test_energies_that_have_a_value_in_a_part_of_space():
-    """Lagrange's equations of the energy are looked at there."""
-    method = beside_the_origin()
-    T = m*(sqrt(x - 30).diff(t)**2 + y.diff(t)**2)/2
-    plain = VaccoMethod(T + k*sqrt(x - 30), [x, y], nonhol_coneqs=[
-        x.diff(t) - y*y.diff(t)])
-    values = {x: 40, y: 2, u: 3, v: S(3)/2, m: 2, k: 5}
-    moving = {x.diff(t): 3, y.diff(t): S(3)/2, x: 40, y: 2, m: 2, k: 5}
-    with mp.workdps(40):
-        for name in 'mass_matrix', 'forcing':
-            found = at(
-                getattr(method, name), {
-                    **values, **dict.fromkeys(
-                        method.equations_of_motion.states[4:], 1)
-                })
-            wanted = at(getattr(plain, name),
-                        {
-                            **moving, **dict.fromkeys(
-                                plain.equations_of_motion.states[4:], 1)
-                        })
-            assert mp.mnorm(found - wanted, mp.inf) < 1e-30
-    with pytest.raises(UnsupportedFeatureError, match=(
-            'are not Lagrange.s equations .*A velocity was set that is not '
-            'the derivative of a position.*UdwadiaKalabaMethod')):
-        beside_the_origin(sqrt(x - 30)*v*N.x + u*N.y)
 
 
 def quaternion_body():
@@ -547,23 +494,3 @@ def test_a_quaternion_needs_its_norm_only(method):
             order = list(UdwadiaKalabaMethod(**kane, **rows).u)
             wanted = mp.matrix([wanted[order.index(x)] for x in taken.u])
         assert mp.mnorm(found - wanted, mp.inf) < 1e-12
-
-
-def test_what_no_equation_needs_may_be_unreadable():
-    """A position beside the velocity that was set, and a marker whose
-    acceleration does not fit."""
-    one = O.locatenew('A', Integral(u, (t, 0, t))*N.x)
-    one.set_vel(N, u*N.x)
-    two = O.locatenew('B', x*N.x)
-    two.set_vel(N, u*N.x)
-    marker = two.locatenew('C', y*N.x)
-    marker.set_vel(N, u*N.x)
-    marker.set_acc(N, 3*u.diff(t)*N.x)
-    for point in one, two:
-        body, load = Particle('P', point, m), (point, k*x*N.x)
-        found = UdwadiaKalabaMethod(
-            N, [x], [u], KD[:1], bodies=[body], forcelist=[load])
-        kane_method = KanesMethod(N, [x], [u], KD[:1])
-        kane_method.kanes_equations([body], [load])
-        assert found.mass_matrix == kane_method.mass_matrix
-        assert found.forcing == kane_method.forcing

@@ -116,27 +116,6 @@ def test_rows_are_the_derivatives_of_their_residuals(
         same(graph, wanted, seed)
 
 
-def test_rows_are_stacked_by_level():
-    levels = {'hol': HOLONOMIC['angles'], 'vel': VELOCITY['knife edge'],
-              'acc': ACCELERATION['in speeds']}
-    x = reference(PLAIN, **levels)
-    graph = blocks_of(PLAIN, **levels)
-    assert graph.outputs['A'] == (4, 3)
-    assert graph.outputs['velocity'] == (3, 1)
-    assert graph.outputs['holonomic_jacobian'] == (2, 3)
-    same(graph, {'A': x.A, 'b': x.b}, 3)
-
-
-def test_body_rates_need_the_rate_of_the_kinematics():
-    """The term of ``b`` that is invisible while ``u = q'``."""
-    kd_eqs = body_rates()
-    hol = [q1 + 0*q2]
-    x = reference(kd_eqs, hol)
-    graph = blocks_of(kd_eqs, hol)
-    same(graph, {'A': x.A, 'b': x.b}, 1)
-    assert graph.sympy('b')[0] != 0
-
-
 # Stabilization
 
 @pytest.mark.parametrize('gains', [(alpha, beta), (2, 3), (0.5, 0.25)])

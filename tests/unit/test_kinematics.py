@@ -10,19 +10,15 @@ from mpmath import mp
 from sympy import (
     Function, I, Matrix, Piecewise, Symbol, cos, eye, nan, sign, sin, symbols,
     zeros)
-from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
-    KanesMethod, Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols,
-    inertia)
+    Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from kkt import at
 from sympy_constrained import GibbsAppellMethod, UdwadiaKalabaMethod
-from sympy_constrained.model.build import build_system
 from sympy_constrained.errors import KinematicsError
 from sympy_constrained.graph import Graph, GraphBuilder, read
 from sympy_constrained.model.kinematic_equations import solve_kinematics
 from sympy_constrained.model.kinematics import Kinematics
-from sympy_constrained.models import MODELS, model
 
 t = dynamicsymbols._t
 Q = q1, q2, q3, q4 = dynamicsymbols('q1:5')
@@ -141,29 +137,9 @@ def chain(N, O, velocities):
         point = points[-1].locatenew(f'P{k}', length*frame.x + k*frame.z)
         if velocities == 'two points':
             point.v2pt_theory(points[-1], N, frame)
-        elif velocities == 'one point':
-            frame_point = points[-1]
-            point.set_vel(frame, 0)
-            point.v1pt_theory(frame_point, N, frame)
         frames.append(frame)
         points.append(point)
     return frames[1:], points[1:]
-
-
-VELOCITIES = ['unset', 'two points', 'one point']
-
-
-@pytest.mark.parametrize('velocities', VELOCITIES)
-def test_all_ways_to_give_velocities_are_one_value(N, O, velocities):
-    _, points = chain(N, O, velocities)
-    other, twins = ReferenceFrame('N'), Point('O')
-    twins.set_vel(other, 0)
-    _, twins = chain(other, twins, 'unset')
-    g = GraphBuilder(t)
-    rates = solve_kinematics(g, PLAIN, Q, U)
-    one, two = (Kinematics(g, frame, Q, U, rates) for frame in (N, other))
-    for point, twin in zip(points, twins):
-        assert one.velocity(point, N) == two.velocity(twin, other)
 
 
 def test_nothing_is_written_to_the_objects_of_the_user(N, O):
@@ -272,16 +248,6 @@ def test_an_acceleration_is_that_of_its_own_point(N, O):
     model = Model(N)
     model.same(model.motion.acceleration(P, N), P.pos_from(O).dt(N).dt(N), N)
     model.same(model.motion.acceleration(O, N), 9*N.y, N)
-
-
-def test_accelerations_of_the_theorems_are_taken(N, O):
-    O.set_acc(N, 0)
-    frames, points = chain(N, O, 'two points')
-    for there, here, frame in zip([O, *points], points, frames):
-        here.a2pt_theory(there, N, frame)
-    model = Model(N)
-    for point in points:
-        model.same_point(point)
 
 
 @pytest.mark.parametrize('acceleration', [
@@ -499,58 +465,6 @@ def test_velocities_of_other_points_raise_no_alarm(N, O):
         N, Q[:3], U[:3], PLAIN[:3], u_auxiliary=[u4], forcelist=[], bodies=[
             Particle('P', P, a), RigidBody('W', C, wheel, a, (inertia(
                 wheel, 1, 1, 1), C))]).mass_matrix
-
-
-def reversible():
-    """Arguments of ready models in Kane's shape, and each of their speeds."""
-    for name in MODELS:
-        shape, given = model(name).form(UdwadiaKalabaMethod)._call
-        if shape == 'kane':
-            kd_eqs = Matrix(given['kd_eqs'])
-            yield from ((name, given, x) for x in kd_eqs.atoms(AppliedUndef)
-                        if x in {*given['u_ind'],
-                                 *(given['u_dependent'] or ())})
-
-
-def test_reversed_speeds_of_ready_models_are_reported():
-    """Unless no velocity was set, so that all follow from positions."""
-    reported, silent = set(), set()
-    for name, given, speed in reversible():
-        kd_eqs = [row.xreplace({speed: -speed}) for row in given['kd_eqs']]
-        try:
-            build_system('kane', {**given, 'kd_eqs': kd_eqs},
-                         potential_energy='ignore')
-            silent.add(name)
-        except KinematicsError as error:
-            assert 'opposite signs' in str(error)
-            reported.add(name)
-    assert {'four_bar', 'rolling_disc', 'bicycle', 'heavy_top', 'knife_edge',
-            'pinned_top', 'furuta_pendulum', 'rolling_disc_minimal',
-            'n_link_pendulum_on_cart'} <= reported
-    assert {'closed_chain', 'andrews_squeezer'} <= silent - reported
-
-
-@pytest.mark.parametrize('by_two', [False, True])
-def test_frames_that_turn_without_an_orientation(by_two):
-    N, A, B, point = *map(ReferenceFrame, 'NAB'), Point('O')
-    point.set_vel(N, 0)
-    if by_two:                          # all in the axes of the last one
-        A.set_ang_vel(N, u1*B.z)
-        B.set_ang_vel(A, u2*B.x)
-        axes = B
-    else:                               # a disc in the axes of its fork
-        A.orient_axis(N, N.z, q1)
-        A.set_ang_vel(N, u1*A.z)
-        B.set_ang_vel(N, u1*A.z + u2*A.x)
-        axes = A
-    body = RigidBody('body', point, B, 1, (
-        inertia(axes, a, 2*a, 3*a), point))
-    given = N, [q1, q2], [u1, u2], PLAIN[:2]
-    ours = UdwadiaKalabaMethod(*given, bodies=[body])
-    theirs = KanesMethod(*given)
-    theirs.kanes_equations([body])
-    assert (ours.mass_matrix - theirs.mass_matrix).expand() == zeros(2)
-    assert (ours.forcing - theirs.forcing).expand() == zeros(2, 1)
 
 
 def test_chains_may_be_longer_than_the_stack():

@@ -14,7 +14,7 @@ from sympy.physics.mechanics import (
 
 from kkt import at
 from sympy_constrained import (
-    GibbsAppellMethod, LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod)
+    GibbsAppellMethod, RouthMethod, UdwadiaKalabaMethod)
 from sympy_constrained.errors import ConstrainedDynamicsError
 from sympy_constrained.graph import Graph, GraphBuilder
 from sympy_constrained.model.kinematic_equations import solve_kinematics
@@ -102,17 +102,6 @@ def model(function):
 
 
 @model
-def particles():
-    x = Model()
-    for i, (q, e) in enumerate(zip(Q, x.N)):
-        P = x.O.locatenew(f'P{i}', q*e + Q[i - 1]**2*x.N.y)
-        x.bodies.append(Particle(f'p{i}', P, (i + 1)*m))
-        x.loads.append((P, -k*q*e + s*x.N.x))
-    x.loads.append((x.bodies[0].masscenter, m*g*x.N.z))
-    return x
-
-
-@model
 def inertia_about_another_point():
     x = Model()
     B = x.N.orientnew('B', 'Axis', (q1, x.N.z))
@@ -124,21 +113,6 @@ def inertia_about_another_point():
         RigidBody('C', R, C, m2, (inertia(C, I3, I1, I2, 0, I23, 0), P))]
     x.loads = [(R, -m2*g*x.N.z), (C, s*B.x), (B, -s*B.x)]
     x.q, x.u, x.kd_eqs = Q[:2], U[:2], PLAIN[:2]
-    return x
-
-
-@model
-def inertia_in_another_frame():
-    """A disc that spins, written in the frame that leans with it."""
-    x = Model()
-    A = x.N.orientnew('A', 'Axis', (q1, x.N.z))
-    B = A.orientnew('B', 'Axis', (q2, A.x))
-    C = B.orientnew('C', 'Axis', (q3, B.y))
-    C.set_ang_vel(B, u3*B.y)
-    P = x.O.locatenew('P', a*B.z)
-    P.set_vel(x.N, u1*a*sin(q2)*B.y + u2*b*B.x)     # as the user pleases
-    x.bodies = [RigidBody('C', P, C, m, (inertia(B, I1, I2, I1), P))]
-    x.loads = [(P, -m*g*x.N.z), (C, w*B.y)]
     return x
 
 
@@ -214,20 +188,6 @@ def loads_of_every_kind():
 
 
 @model
-def quasi_velocities():
-    """Body rates as speeds, and the velocity of the centre in body axes."""
-    x = Model()
-    B = x.N.orientnew('B', 'Body', Q, 'ZXZ')
-    x.kd_eqs = [B.ang_vel_in(x.N).dot(e) - u for e, u in zip(B, U)]
-    B.set_ang_vel(x.N, u1*B.x + u2*B.y + u3*B.z)
-    P = x.O.locatenew('P', a*B.z)
-    P.set_vel(x.N, a*u2*B.x - a*u1*B.y)
-    x.bodies = [RigidBody('B', P, B, m, (inertia(B, I1, I2, I3), P))]
-    x.loads = [(P, -m*g*x.N.z), (B, s*B.y)]
-    return x
-
-
-@model
 def rheonomic_kinematics():
     x = Model()
     x.prescribed = True
@@ -253,21 +213,6 @@ def four_links():
             inertia(frame, I1, I2, I3), centre)))
         x.loads.append((centre, -m*g*x.N.y))
     x.loads.append((frame, s*frame.z))
-    return x
-
-
-@model
-def bodies_that_share_point_and_frame():
-    x = Model()
-    B = x.N.orientnew('B', 'Axis', (q1, x.N.z))
-    P = x.O.locatenew('P', q2*B.x)
-    x.bodies = [
-        Particle('p', P, m),
-        RigidBody('B', P, B, m2, (inertia(x.N, I1, I1, I3), P)),
-        RigidBody('light', x.O, B, 0, (inertia(B, I1, I2, I3), x.O)),
-        Particle('nothing', P, 0)]
-    x.loads = [(P, k*B.y), (B, s*B.z)]
-    x.q, x.u, x.kd_eqs = Q[:2], U[:2], PLAIN[:2]
     return x
 
 
@@ -318,14 +263,7 @@ def a_coordinate_that_moves_by_itself():
     return x
 
 
-# Models whose bodies share points and frames, in any order of the bodies
-
-SHARED = {}
-
-
-def shared(function):
-    SHARED[function.__name__] = MODELS[function.__name__] = function
-    return function
+# Models whose bodies share points and frames
 
 
 def gimbals(x, *axes):
@@ -336,20 +274,7 @@ def gimbals(x, *axes):
     return frames
 
 
-@shared
-def three_gimbals():
-    x = Model()
-    _, A, B, C = gimbals(x, *'zxy')
-    x.bodies = [RigidBody(f.name, x.O, f, mass, (inertia(f, *moments), x.O))
-                for f, mass, moments in (
-                    (A, m, (I1, I1, I2)), (B, 0, (I1, I2, I3)),
-                    (C, m2, (I3, I1, I3, I12)))]
-    x.loads = [(A, s*x.N.x + k*B.x), (B, w*A.y - u2*C.z), (C, k*B.y),
-               (x.O, a*x.N.x), (A, b*C.z)]
-    return x
-
-
-@shared
+@model
 def universal_joint():
     """Two shafts and the cross between them, which all turn about O."""
     x = Model()
@@ -368,7 +293,7 @@ def universal_joint():
     return x
 
 
-@shared
+@model
 def gyrostat():
     """A carrier and its rotor, whose inertia is in the carrier's axes."""
     x = Model()
@@ -383,7 +308,7 @@ def gyrostat():
     return x
 
 
-@shared
+@model
 def shared_frames():
     """Bodies on one frame with inertias in other frames fixed to it."""
     x = Model()
@@ -399,49 +324,9 @@ def shared_frames():
     return x
 
 
-@shared
-def inertias_in_the_inertial_frame():
-    """Two spheres on one frame, and a pendulum on the same point."""
-    x = Model()
-    _, A, B = gimbals(x, *'zx')
-    P = x.O.locatenew('P', a*A.x)
-    x.bodies = [RigidBody('a', P, B, m, (inertia(x.N, I1, I1, I1), P)),
-                RigidBody('b', P, A, m2, (inertia(x.N, I2, I2, I2), P)),
-                RigidBody('c', P, B, m2, (inertia(B, I1, I2, I3), P))]
-    x.loads = [(A, s*x.N.x - u1*B.y), (B, k*x.N.y), (P, k*B.x)]
-    x.q, x.u, x.kd_eqs = Q[:2], U[:2], PLAIN[:2]
-    return x
-
-
-@routes
-@pytest.mark.parametrize('name', SHARED)
-def test_the_order_of_the_bodies_does_not_matter(name, composite):
-    x, values = SHARED[name](), numbers(4)
-    wanted = x.sympy()
-    for bodies in permutations(x.bodies):
-        x.bodies = list(bodies)
-        graph = x.blocks(composite)
-        with mp.workdps(40):
-            found = graph.evaluate(values, ('M', 'Q', 'energy'), mp)
-            for block, matrix in zip(found, wanted):
-                assert close(mp.matrix(found[block]), at(matrix, values)), (
-                    block, bodies)
-
-
 def close(found, wanted):
     return mp.mnorm(found - wanted, mp.inf) <= TIGHT*(
         1 + mp.mnorm(wanted, mp.inf))
-
-
-@routes
-@pytest.mark.parametrize('name', MODELS)
-def test_both_routes_agree_with_kane(name, composite):
-    x = MODELS[name]()
-    graph, sympy, values = x.blocks(composite), x.sympy(), numbers(1)
-    with mp.workdps(40):
-        found = graph.evaluate(values, ('M', 'Q', 'energy'), mp)
-        for block, wanted in zip(('M', 'Q', 'energy'), sympy):
-            assert close(mp.matrix(found[block]), at(wanted, values)), block
 
 
 def check_power(graph, values, states, rates):
@@ -459,20 +344,29 @@ def check_power(graph, values, states, rates):
     assert abs(mp.diff(energy, 0) - out['power'][0][0]) < 1e-15
 
 
-@routes
 @pytest.mark.parametrize('name', MODELS)
-def test_power_is_the_rate_of_energy_or_absent(name, composite):
-    """Along the unconstrained motion."""
-    x = MODELS[name]()
-    graph = x.blocks(composite)
-    if not graph.outputs['power'][0]:
-        # unknown only where something moves by prescription
-        assert x.prescribed or name.startswith(('changing', 'a_coord'))
-        return
-    for seed in (1, 2):
-        with mp.workdps(40):
-            check_power(graph, numbers(seed), (*x.q, *x.u),
-                        lambda out: [r for r, in out['rates']])
+def test_both_routes_agree_with_kane(name):
+    """In any order of the bodies; power is the rate of energy along the
+    unconstrained motion, or absent."""
+    x, values = MODELS[name](), numbers(1)
+    with mp.workdps(40):
+        wanted = [at(e, values) for e in x.sympy()]
+    for bodies in permutations(x.bodies) if len(x.bodies) < 4 else (
+            x.bodies, x.bodies[::-1]):
+        x.bodies = list(bodies)
+        for composite in (False, True):
+            graph = x.blocks(composite)
+            with mp.workdps(40):
+                found = graph.evaluate(values, ('M', 'Q', 'energy'), mp)
+                for block, matrix in zip(found, wanted):
+                    assert close(mp.matrix(found[block]), matrix), block
+    for graph in map(x.blocks, (False, True)):
+        if graph.outputs['power'][0]:
+            with mp.workdps(40):
+                check_power(graph, numbers(2), (*x.q, *x.u),
+                            lambda out: [r for r, in out['rates']])
+        else:       # unknown only where something moves by prescription
+            assert x.prescribed or name.startswith(('changing', 'a_coord'))
 
 
 @routes
@@ -509,14 +403,6 @@ def test_composites_need_fewer_operations_for_a_long_chain():
     local, shared = (x.blocks(c).operation_count(('M', 'Q'))
                      for c in (False, True))
     assert shared < local
-
-
-def test_loads_are_read_in_their_order():
-    N, P = ReferenceFrame('N'), Point('P')
-    body = Particle('p', P, m)
-    assert parse_loads([(body, N.x), Torque(N, N.y), (P, 0)]) == [
-        (P, N.x), (N, N.y), (P, 0*N.x)]
-    assert parse_loads(None) == []
 
 
 # Lagrangians
@@ -599,38 +485,6 @@ def test_bodies_and_their_lagrangian_give_the_same_equations():
 
 
 # Loads that contain accelerations
-
-ACCEPTING = pytest.mark.parametrize('cls', [
-    UdwadiaKalabaMethod, LinearMappingMethod, GibbsAppellMethod])
-
-
-def on_a_circle(cls, mass, load=lambda N: 0*N.x):
-    """A particle on a circle, given as a dependent coordinate and speed."""
-    N, O, P = ReferenceFrame('N'), Point('O'), Point('P')
-    O.set_vel(N, 0)
-    P.set_pos(O, q1*N.x + q2*N.y)
-    P.set_vel(N, u1*N.x + u2*N.y)
-    return cls(N, [q1], [u1], PLAIN[:2], q_dependent=[q2], u_dependent=[u2],
-               configuration_constraints=[q1**2 + q2**2 - a**2],
-               velocity_constraints=[q1*u1 + q2*u2],
-               bodies=[Particle('P', P, mass)],
-               forcelist=[(P, -m*g*N.y + load(N))])
-
-
-@ACCEPTING
-@mp.workdps(50)
-def test_a_force_along_the_own_acceleration_is_a_mass(cls):
-    pushed = on_a_circle(cls, m, lambda N: -k*(
-        u1.diff(t)*N.x + u2.diff(t)*N.y))
-    heavier = on_a_circle(cls, m + k)
-    values = numbers(1) | {a: mp.mpf(5), q1: mp.mpf(3),
-                           q2: mp.mpf(-4), u1: mp.mpf(4), u2: mp.mpf(3)}
-    values |= {x.diff(t): mp.mpf(n) for n, x in enumerate(pushed.u, 5)}
-    for name in ('acceleration', 'constraint_forces', 'multipliers',
-                 'mass_matrix', 'forcing', 'eom'):
-        one, other = (at(getattr(x, name), values)
-                      for x in (pushed, heavier))
-        assert mp.norm(one - other) < TIGHT*(1 + mp.norm(other))
 
 
 def inerter(cls, opposite=True, power=1):
