@@ -14,7 +14,7 @@ from ..linear.rank_decision import is_regular
 from ..manifold.consistent_state import (
     TOLERANCE, check_consistent, consistent_state, mass_spectrum,
     negative_mass)
-from ..manifold.projection import project, size_of
+from ..manifold.projection import project
 from ..manifold.stabilization import (
     GAINS, Feedback, stabilized, trial_gain)
 from ..progress import Progress
@@ -293,7 +293,7 @@ def _known_solver(compiled, t, x):
     with suppress(ArithmeticError):
         outputs = compiled.evaluate(names, np.array([t]), x[None])
         masses, _ = mass_spectrum(compiled, outputs['M'])
-        if (balance.distances(outputs) <= GOOD*size_of(x)).all() and (
+        if (balance.distances(outputs) <= GOOD).all() and (
                 masses.min(initial=0.) > NEGATIVE) and is_regular(
                     compiled, solver, t, x, compiled.p, outputs['W'][0]):
             return solver
