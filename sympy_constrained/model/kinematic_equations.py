@@ -72,9 +72,9 @@ def plain_rates(builder, rows, slots, names):
     solved = {}
     for row in rows:
         kind, x, y = builder.nodes[abs(row)]
-        pair = {x, abs(y)}
+        pair = {x, abs(y)} if kind == ADD else set()
         slot = pair.intersection(slots)
-        if kind != ADD or len(slot) != 1 or not pair.issubset(names):
+        if len(slot) != 1 or not pair.issubset(names):
             return {}
         slot, = slot
         solved[slot] = -y if slot == x else x if y < 0 else -x

@@ -90,6 +90,16 @@ def test_a_row_that_begins_to_act_is_not_judged_before():
     assert balances(method, 3, [0, 0, 1, 1]) == []
 
 
+def test_a_start_without_power_of_constraints_says_nothing_of_others():
+    """The force of this constraint has the power ``2*lam*x``, none at x = 0.
+    """
+    compiled = compile_equations(UdwadiaKalabaMethod(
+        (x.diff()**2 + y.diff()**2)/2, [x, y],
+        nonhol_coneqs=[x.diff()*y.diff() - x]))
+    for start in [0, 0, 2, 0], [1, 0, 2, 0.5]:
+        assert balances(compiled, 0.5, start) == []
+
+
 def heavier(part, names=('W',)):
     """A mass matrix entry off by a part of itself."""
     def change(g, out):

@@ -338,6 +338,13 @@ def test_blocks_are_solved_apart():
     assert rates[0] == read(g, (u1*cos(q1) + u2)/(1 + cos(q1)))
 
 
+def test_a_coordinate_may_keep_its_value():
+    g = GraphBuilder(t)
+    rates = solve_kinematics(
+        g, [q1.diff(), q2.diff() - u1], Q[:2], U[:1])
+    assert rates == [0, read(g, u1)]
+
+
 def test_speeds_may_be_rates():
     g = GraphBuilder(t)
     rates = solve_kinematics(g, [], Q[:2], [q1.diff(), q2.diff()])

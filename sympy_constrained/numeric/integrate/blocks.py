@@ -102,7 +102,8 @@ class Blocks:
             # The loop changes values of tables, and solutions for slopes.
             self._code = solver, *(
                 made() if self.tableau.gamma or run.compiled.tables else
-                run.compiled.once((Blocks, solver, run.on_set), made))
+                run.compiled.once((Blocks, solver, run.on_set,
+                                   run.rates.work.outputs), made))
         return self._code[1]
 
     def watch(self, t, y, rates, begins, steps, parameters):

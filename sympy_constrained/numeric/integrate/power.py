@@ -13,6 +13,8 @@ from ..manifold.projection import project, size_of
 
 # Relative power of constraint forces that counts as zero.
 POWERLESS = 1e-9
+# Relative distance of the coordinates of states that are compared.
+APART = 0.1
 
 
 class Work:
@@ -68,7 +70,9 @@ def work_outputs(compiled, t_span, x):
 def constraints_work(compiled, t_span, x):
     """Whether ``A u``, thus ``lam^T A u``, is not zero at admissible states.
 
-    Constants replace Python inputs, which must not be called before the run.
+    The decision holds for other starts, too, so one of two states has other
+    coordinates. It is yes if it can be made nowhere. Constants replace Python
+    inputs, which must not be called before the run.
     """
     t0, t1 = t_span
     called = compiled.inputs.called
@@ -77,10 +81,12 @@ def constraints_work(compiled, t_span, x):
             **compiled.inputs.expressions, **{
                 item: lambda t, x, value=1 + 0.5*np.cos(2.4*k): value
                 for k, item in enumerate(called)}})
-    index = compiled.u_index
-    size = size_of(x[index])
+    index, places = compiled.u_index, compiled.q_index
+    size, failed = size_of(x[index]), 0
     for i in (1, 2):
         trial, t = x.copy(), t0 + (t1 - t0)*0.618/i
+        trial[places] += APART*(i - 1)*size_of(x[places])*np.cos(
+            1.3*np.arange(len(places)))
         trial[index] += size*np.cos(2.4*i*(1. + np.arange(len(index))))
         usual = np.abs(trial[index])
         try:
@@ -91,10 +97,11 @@ def constraints_work(compiled, t_span, x):
             state = project(compiled, t, trial).x
             A, u = compiled.evaluate(('A',), t, state)['A'], state[index]
         except Exception:               # no such state, or outside a domain
+            failed += 1
             continue
         if not is_small(A@u, A, np.maximum(np.abs(u), usual)):
             return True
-    return False
+    return failed == 2
 
 
 def is_small(power, A, usual):
