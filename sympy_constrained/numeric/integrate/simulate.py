@@ -229,13 +229,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     for item, table in compiled.tables.items():
         table.check(span, item)
     events = event_functions(events, compiled)
-    known = initial == 'check' and compiled.kept('regular', list) and (
-        compiled.once((span[0], x.tobytes()),
-                      lambda: _known_solver(compiled, span[0], x)))
-    for text in (compiled.equations.warning,
-                 not known and negative_mass(compiled, span[0], x)):
-        if text:
-            warn(text, stacklevel=2)
+    known = _known_solver(compiled, span[0], x, initial)
+    _warn_at_start(compiled, span[0], x, known)
     solver = METHODS[method]
     gains = None
     try:
@@ -282,10 +277,24 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
                         run.t, run.raised, throw)
 
 
-def _known_solver(compiled, t, x):
+def _warn_at_start(compiled, t, x, known):
+    for text in (compiled.equations.warning,
+                 not known and negative_mass(compiled, t, x)):
+        if text:
+            warn(text, stacklevel=3)
+
+
+def _known_solver(compiled, t, x, initial):
     """The solver of an earlier run if it passes all checks of the start at
     once, with positive masses and exact constraints; else None.
     """
+    if initial != 'check' or not compiled.kept('regular', list):
+        return None
+    return compiled.once((t, x.tobytes()),
+                         lambda: _checked_solver(compiled, t, x))
+
+
+def _checked_solver(compiled, t, x):
     if compiled.inputs.called or compiled.equations.copies > 1:
         return None
     solver, = compiled.kept('regular', list)
