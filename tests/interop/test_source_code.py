@@ -7,7 +7,9 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
-from sympy import Heaviside, Max, Piecewise, pi, sign, sin, symbols, zeta
+from sympy import (
+    Heaviside, Max, Min, Mod, Piecewise, floor, log, pi, sign, sin, sqrt,
+    symbols, zeta)
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
@@ -42,10 +44,13 @@ def unusual(name):
 
 
 def piecewise():
-    """Conditions, an input, a function of time and names to avoid."""
+    """Conditions, an input, a function of time and names to avoid; numbers
+    that call functions, and sums in products.
+    """
     t, double = dynamicsymbols._t, symbols('double')
     force = Piecewise((k*x, x > 0), (pi*x**3/7, True)) + Max(x, t) + sign(
-        y)*Heaviside(x.diff()) + F
+        y)*Heaviside(x.diff()) + F + Mod(-x, k)*(y + sqrt(2)) + log(
+        2)*2**x*Min(-1, y) + floor(7*y)*Heaviside(2*x - Mod(-x, k))
     method = UdwadiaKalabaMethod(
         m*x.diff()**2/2 + double*y.diff()**2/2, [x, y],
         generalized_forces=[force, 2*t**2])
