@@ -28,11 +28,12 @@ OUTPUTS = 'rates', 'W', 'r'
 REWRITTEN = {Heaviside: Piecewise, Mod: floor}
 # Type in Rust, suffix of functions in C, relative size of a zero pivot.
 PRECISIONS = {'double': ('f64', '', '1e-11'), 'float': ('f32', 'f', '1e-5')}
-# Words of Octave and Julia, whose printers know none.
-KEYWORDS = {'begin', 'catch', 'elseif', 'end', 'function', 'global', 'let',
-            'local', 'otherwise', 'until', 'while', 'for', 'if', 'else', 'do',
-            'return', 'break', 'continue', 'case', 'switch', 'try', 'const',
-            'true', 'false', 'struct', 'using', 'module', 'export', 'import'}
+# Words of Octave and Julia, whose printers know none, and of a header of C.
+KEYWORDS = {'begin', 'bool', 'catch', 'elseif', 'end', 'function', 'global',
+            'let', 'local', 'otherwise', 'until', 'while', 'for', 'if', 'else',
+            'do', 'return', 'break', 'continue', 'case', 'switch', 'try',
+            'const', 'true', 'false', 'struct', 'using', 'module', 'export',
+            'import'}
 
 
 def to_source(model, language='c', name='model', *, precision='double',

@@ -35,6 +35,7 @@ int ${name}(${name}_real t, const ${name}_real x[],
 C = """\
 #include "${name}.h"
 #include <math.h>
+#include <stdbool.h>
 
 #define N ${size}
 #define MOTION ${motion}

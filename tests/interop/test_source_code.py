@@ -8,8 +8,8 @@ from textwrap import dedent
 import numpy as np
 import pytest
 from sympy import (
-    Heaviside, Max, Min, Mod, Piecewise, floor, log, pi, sign, sin, sqrt,
-    symbols, zeta)
+    ITE, Heaviside, Max, Min, Mod, Piecewise, floor, log, pi, sign, sin,
+    sqrt, symbols, zeta)
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
@@ -50,7 +50,9 @@ def piecewise():
     t, double = dynamicsymbols._t, symbols('double')
     force = Piecewise((k*x, x > 0), (pi*x**3/7, True)) + Max(x, t) + sign(
         y)*Heaviside(x.diff()) + F + Mod(-x, k)*(y + sqrt(2)) + log(
-        2)*2**x*Min(-1, y) + floor(7*y)*Heaviside(2*x - Mod(-x, k))
+        2)*2**x*Min(-1, y) + floor(7*y)*Heaviside(
+            2*x - Mod(-x, k)) + Piecewise(
+                (x, ITE(x > 0, x < k, False)), (y, True))
     method = UdwadiaKalabaMethod(
         m*x.diff()**2/2 + double*y.diff()**2/2, [x, y],
         generalized_forces=[force, 2*t**2])
