@@ -39,7 +39,8 @@ FUNCTIONS = [
     Piecewise((1, Eq(x, y)), (x, x > 1e9), (2, x >= y), (3, True)),
     Piecewise((1, sqrt(x) > x**2), (2, True)),
     Piecewise((Max(x, y), x*y > 1), (Piecewise((x, y > 1), (2, True)), True)),
-    Float('0.1')*x + Rational(1, 3), 0, 3, Rational(-1, 7)]
+    Float('0.1')*x + Rational(1, 3), 0, 3, Rational(-1, 7), sqrt(2)*x,
+    log(3)*x, sin(1)*x]
 POINTS = np.array([(.3, .7), (1.7, .4), (.9, .9), (2.5, 1.5), (.1, 3.),
                    (1., 1.), (3., 3.), (.5, .25), (2., 1.)])
 

@@ -250,7 +250,11 @@ def at_random(expressions, count=3) -> list:
     return found
 
 
-def vanishes(expression) -> bool:
-    """Whether an expression is zero, as written or at random numbers."""
-    found = [0] if expression == 0 else sum(at_random([expression]), [])
-    return bool(found) and all(abs(x) < mp.mpf(10)**-20 for x in found)
+def vanishes(expression, where=all, count=3) -> bool:
+    """Whether an expression is zero, as written or at random numbers.
+
+    ``where`` is ``all`` or ``any`` of the numbers.
+    """
+    found = [0] if expression == 0 else sum(
+        at_random([expression], count), [])
+    return bool(found) and where(abs(x) < mp.mpf(10)**-20 for x in found)

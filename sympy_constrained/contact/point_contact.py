@@ -191,7 +191,9 @@ class PointContact(ContactKinematics, ContactReactions):
             return []
         if self.formulation == 'augmented':
             return self._pair.closure()
-        return [] if vanishes(self.gap) else [self.gap]
+        # dimensions that are no bodies, as a ball larger than its bowl, do
+        # not count
+        return [] if vanishes(self.gap, any, 8) else [self.gap]
 
     @cached_property
     def nonholonomic_constraints(self) -> list[Expr]:

@@ -9,8 +9,8 @@ from warnings import warn
 
 from sympy import (
     Add, Derivative, Dummy, Expr, Float, Heaviside, Max, Mul, NumberSymbol,
-    Piecewise, Pow, Rational, S, Symbol, SympifyError, cos, cot, csc, exp, sec,
-    sin, sympify, tan)
+    Piecewise, Pow, Rational, S, Symbol, SympifyError, UnevaluatedExpr, cos,
+    cot, csc, exp, sec, sin, sympify, tan)
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef, Subs
 from sympy.functions.combinatorial.factorials import factorial
@@ -173,6 +173,8 @@ def in_known_functions(e):
     """The same expression in functions that have derivatives, or None."""
     if isinstance(e, (ExprWithLimits, DiracDelta)):
         raise not_evaluated(e)
+    if isinstance(e, UnevaluatedExpr):  # as in SymPy's muscles
+        return e.args[0]
     if isinstance(e, factorial):        # between integers, too
         return gamma(e.args[0] + 1)
     if isinstance(e, SingularityFunction):

@@ -5,10 +5,12 @@ import re
 from string import Template
 
 from sympy import (
-    Float, Heaviside, NumberSymbol, Piecewise, Symbol, numbered_symbols)
+    Function, Heaviside, Mod, NumberSymbol, Piecewise, Pow, Symbol, floor,
+    numbered_symbols)
 from sympy.codegen.ast import float32, real
 from sympy.printing.c import C99CodePrinter
-from sympy.printing.codeprinter import PrintMethodNotImplementedError
+from sympy.printing.codeprinter import (
+    CodePrinter, PrintMethodNotImplementedError)
 from sympy.printing.julia import JuliaCodePrinter
 from sympy.printing.octave import OctaveCodePrinter
 from sympy.printing.rust import RustCodePrinter
@@ -22,13 +24,16 @@ from .source_templates import HEADER, JULIA, OCTAVE, RUST, C
 
 
 OUTPUTS = 'rates', 'W', 'r'
+# What is written in other functions: libraries disagree, or lack it.
+REWRITTEN = {Heaviside: Piecewise, Mod: floor}
 # Type in Rust, suffix of functions in C, relative size of a zero pivot.
 PRECISIONS = {'double': ('f64', '', '1e-11'), 'float': ('f32', 'f', '1e-5')}
-# Words of Octave and Julia, whose printers know none.
-KEYWORDS = {'begin', 'catch', 'elseif', 'end', 'function', 'global', 'let',
-            'local', 'otherwise', 'until', 'while', 'for', 'if', 'else', 'do',
-            'return', 'break', 'continue', 'case', 'switch', 'try', 'const',
-            'true', 'false', 'struct', 'using', 'module', 'export', 'import'}
+# Words of Octave and Julia, whose printers know none, and of a header of C.
+KEYWORDS = {'begin', 'bool', 'catch', 'elseif', 'end', 'function', 'global',
+            'let', 'local', 'otherwise', 'until', 'while', 'for', 'if', 'else',
+            'do', 'return', 'break', 'continue', 'case', 'switch', 'try',
+            'const', 'true', 'false', 'struct', 'using', 'module', 'export',
+            'import'}
 
 
 def to_source(model, language='c', name='model', *, precision='double',
@@ -63,7 +68,8 @@ def to_source(model, language='c', name='model', *, precision='double',
     >>> m, k = symbols('m k')
     >>> q = dynamicsymbols('q')
     >>> spring = UdwadiaKalabaMethod(m*q.diff()**2/2 - k*q**2/2, [q])
-    >>> print(to_source(spring, 'julia', 'spring')['spring.jl'])
+    >>> text = to_source(spring, 'julia', 'spring')['spring.jl']
+    >>> print(text.partition('    scale')[0])
     # States x: q, q_dot. Constants p: m, k. Inputs w: none.
     using LinearAlgebra
     function spring(t, x, p, w=())
@@ -72,9 +78,7 @@ def to_source(model, language='c', name='model', *, precision='double',
         W, r = zeros(1, 1), zeros(1)
         W[1, 1] = m
         r[1] = -k .* q
-        z = qr(W, ColumnNorm()) \ r
-        return [q_dot; z[1:1]], z[2:end]
-    end
+        rates = [q_dot]
     <BLANKLINE>
 
     Parameters
@@ -197,10 +201,11 @@ class Source:
 
     def written(self, expression):
         """An expression in the language, on one line."""
-        expression = expression.xreplace({
-            step: step.rewrite(Piecewise)
-            for step in expression.atoms(Heaviside)})
-        numbers = {x: Float(x, 17) for x in expression.atoms(NumberSymbol)}
+        expression = expression.replace(
+            lambda e: e.func in REWRITTEN,
+            lambda e: e.rewrite(REWRITTEN[e.func], deep=False))
+        numbers = {x: x.evalf(17) for x in expression.atoms(
+            NumberSymbol, Function, Pow) if x.is_number and x.is_comparable}
         try:
             _, strange, text = self.printer.doprint(
                 expression.xreplace({**self.symbols, **numbers}))
@@ -210,9 +215,8 @@ class Source:
             raise UnsupportedFeatureError(
                 f"{', '.join(sorted(map(str, strange)))} cannot be written "
                 "in this language. Use elementary functions.")
-        # all numbers are real, and a line may be long
-        return ' '.join(text.replace('...\n', ' ').replace(
-            ' as f64', '').split())
+        # a line may be long
+        return ' '.join(text.replace('...\n', ' ').split())
 
     def declarations(self):
         """Lines that give the entries of the arguments their names."""
@@ -264,6 +268,11 @@ class RustPrinter(RustCodePrinter):
     """Writes numbers as floats, and conditions in parentheses."""
 
     _print_Float = OctavePrinter._print_Float
+    # SymPy's casts to floats take the parentheses from sums in products
+    _print_Add, _print_Mul = CodePrinter._print_Add, CodePrinter._print_Mul
+
+    def _cast_to_float(self, expr):
+        return expr
 
     def _print_Integer(self, expr):
         return f'{int(expr)}.0'
@@ -271,8 +280,18 @@ class RustPrinter(RustCodePrinter):
     def _print_Rational(self, expr):
         return f'({expr.p}.0/{expr.q}.0)'
 
+    def _print_caller_var(self, expr):      # a number has no type of its own
+        return f'({self._print(expr)} as Real)' if (
+            expr.is_number) else super()._print_caller_var(expr)
+
+    def _print_floor(self, expr, name='floor'):
+        return f'{self._print_caller_var(expr.args[0])}.{name}()'
+
+    def _print_ceiling(self, expr):
+        return self._print_floor(expr, 'ceil')
+
     def _print_Pow(self, expr):
-        base = self.parenthesize(expr.base, 1000)
+        base = self._print_caller_var(expr.base)
         if expr.exp == -1:
             return f'(1.0/{base})'
         if expr.exp.is_Integer:
@@ -282,8 +301,9 @@ class RustPrinter(RustCodePrinter):
         return f'{base}.powf({self._print(expr.exp)})'
 
     def _print_Max(self, expr, name='max'):
-        first, *others = (f'({self._print(x)})' for x in expr.args)
-        return first + ''.join(f'.{name}({x})' for x in others)
+        first, *others = expr.args
+        return self._print_caller_var(first) + ''.join(
+            f'.{name}({self._print(x)})' for x in others)
 
     def _print_Min(self, expr):
         return self._print_Max(expr, 'min')

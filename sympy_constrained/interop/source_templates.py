@@ -35,52 +35,67 @@ int ${name}(${name}_real t, const ${name}_real x[],
 C = """\
 #include "${name}.h"
 #include <math.h>
+#include <stdbool.h>
 
 #define N ${size}
 #define MOTION ${motion}
 #define SWAP(type, a, b) { type kept = a; a = b; b = kept; }
 typedef ${name}_real real;
 
-/* Elimination with complete pivoting. Unknowns that redundant rows leave free
-   are zero; they must be multipliers. */
+/* Elimination with complete pivoting. An entry is zero if it is a rounding
+   error of the terms it is made of, whose size is kept beside it. Unknowns
+   that redundant rows leave free are zero; they must be multipliers. */
 static int solve(real W[N][N], real r[N], real z[N])
 {
     int column[N], rank, i, j, k;
-    real largest = 0;
+    real size[N][N];
     for (i = 0; i < N; i++) {
-        real size = 0;
+        real part[2] = {0, 0}, whole;
         column[i] = i;
         z[i] = 0;
         for (j = 0; j < N; j++)
-            if (fabs${suffix}(W[i][j]) > size)
-                size = fabs${suffix}(W[i][j]);
-        for (j = 0; j < N && size > 0; j++)
-            W[i][j] /= size;
-        if (size > 0)
-            r[i] /= size;
+            if (fabs${suffix}(W[i][j]) > part[j < MOTION])
+                part[j < MOTION] = fabs${suffix}(W[i][j]);
+        whole = part[0] > part[1] ? part[0] : part[1];
+        if (whole > 0)
+            r[i] /= whole;
+        for (j = 0; j < N; j++) {
+            size[i][j] = whole > 0 ? part[j < MOTION]/whole : 0;
+            if (whole > 0)
+                W[i][j] /= whole;
+        }
     }
     for (rank = 0; rank < N; rank++) {
         int row = rank, pivot = rank;
+        real largest = 0;
         for (i = rank; i < N; i++)
             for (j = rank; j < N; j++)
-                if (fabs${suffix}(W[i][j]) > fabs${suffix}(W[row][pivot])) {
+                if (fabs${suffix}(W[i][j]) > largest
+                    && fabs${suffix}(W[i][j]) > (real)${tiny}*size[i][j]) {
+                    largest = fabs${suffix}(W[i][j]);
                     row = i;
                     pivot = j;
                 }
-        if (rank == 0)
-            largest = fabs${suffix}(W[row][pivot]);
-        if (!(fabs${suffix}(W[row][pivot]) > (real)${tiny}*largest))
+        if (!(largest > 0))
             break;
-        for (j = 0; j < N; j++)
+        for (j = 0; j < N; j++) {
             SWAP(real, W[row][j], W[rank][j])
-        for (i = 0; i < N; i++)
+            SWAP(real, size[row][j], size[rank][j])
+        }
+        for (i = 0; i < N; i++) {
             SWAP(real, W[i][pivot], W[i][rank])
+            SWAP(real, size[i][pivot], size[i][rank])
+        }
         SWAP(real, r[row], r[rank])
         SWAP(int, column[pivot], column[rank])
         for (i = rank + 1; i < N; i++) {
             real factor = W[i][rank]/W[rank][rank];
-            for (j = rank; j < N; j++)
+            for (j = rank; j < N; j++) {
+                real term = fabs${suffix}(factor)*size[rank][j];
                 W[i][j] -= factor*W[rank][j];
+                if (term > size[i][j])
+                    size[i][j] = term;
+            }
             r[i] -= factor*r[rank];
         }
     }
@@ -139,12 +154,27 @@ function [rates, lam] = ${name}(t, x, p, w)
     W = zeros(${size});
     r = zeros(${size}, 1);
 ${lines}
-    if rcond(W) > 1e-13
-        z = W \\ r;
-    else
-        z = pinv(W)*r;
+    rates = [${rates}];
+    scale = ones(${size}, 1);
+    parts = {1:${motion}, 1:${motion}; ${after}:${size}, 1:${motion}; ...
+             1:${size}, 1:${size}};
+    for k = 1:3
+        [i, j] = parts{k, :};
+        largest = max(abs(W(i, j)), [], 2);
+        largest(largest == 0) = 1;
+        W(i, :) = bsxfun(@rdivide, W(i, :), largest);
+        r(i) = r(i)./largest;
+        largest = max(abs(W(j, i)), [], 1);
+        largest(largest == 0) = 1;
+        W(:, i) = bsxfun(@rdivide, W(:, i), largest);
+        scale(i) = scale(i)./largest.';
     end
-    rates = [${rates}, z(1:${motion}).'].';
+    if rcond(W) > 1e-13
+        z = scale.*(W \\ r);
+    else
+        z = scale.*(pinv(W)*r);
+    end
+    rates = [rates, z(1:${motion}).'].';
     lam = z(${after}:end);
 end
 """
@@ -154,8 +184,25 @@ JULIA = """\
 using LinearAlgebra
 function ${name}(t, x, p, w=())
 ${lines}
-    z = qr(W, ColumnNorm()) \\ r
-    return [${rates}; z[1:${motion}]], z[${after}:end]
+    rates = [${rates}]
+    scale = ones(${size})
+    for (i, j) in ((1:${motion}, 1:${motion}), (${after}:${size}, 1:${motion}),
+                   (1:${size}, 1:${size}))
+        for k in i
+            largest = maximum((abs(e) for e in W[k, j]); init=0.0)
+            largest > 0 || continue
+            W[k, :] ./= largest
+            r[k] /= largest
+        end
+        for k in i
+            largest = maximum((abs(e) for e in W[j, k]); init=0.0)
+            largest > 0 || continue
+            W[:, k] ./= largest
+            scale[k] /= largest
+        end
+    end
+    z = scale.*(qr(W, ColumnNorm()) \\ r)
+    return [rates; z[1:${motion}]], z[${after}:end]
 end
 """
 
@@ -168,35 +215,41 @@ pub type Real = ${rust};
 const N: usize = ${size};
 const MOTION: usize = ${motion};
 
-/// Elimination with complete pivoting. Unknowns that redundant rows leave free
-/// are zero; they must be multipliers.
+/// Elimination with complete pivoting. An entry is zero if it is a rounding
+/// error of the terms it is made of, whose size is kept beside it. Unknowns
+/// that redundant rows leave free are zero; they must be multipliers.
 fn solve(W: &mut [[Real; N]; N], r: &mut [Real; N]) -> Option<[Real; N]> {
     let mut column: [usize; N] = core::array::from_fn(|i| i);
     let mut z = [0.0; N];
+    let mut size: [[Real; N]; N] = [[0.0; N]; N];
+    let largest = |part: &[Real]| {
+        part.iter().fold(0.0, |a: Real, b| a.max(b.abs()))
+    };
     for i in 0..N {
-        let size = W[i].iter().fold(0.0, |a: Real, b| a.max(b.abs()));
-        if size > 0.0 {
-            W[i].iter_mut().for_each(|e| *e /= size);
-            r[i] /= size;
+        let whole = largest(&W[i]);
+        if whole > 0.0 {
+            W[i].iter_mut().for_each(|e| *e /= whole);
+            r[i] /= whole;
         }
+        let parts = [largest(&W[i][..MOTION]), largest(&W[i][MOTION..])];
+        size[i] = core::array::from_fn(|j| parts[(j >= MOTION) as usize]);
     }
-    let (mut rank, mut largest): (usize, Real) = (0, 0.0);
+    let mut rank: usize = 0;
     while rank < N {
-        let (mut row, mut pivot) = (rank, rank);
+        let (mut row, mut pivot, mut best) = (rank, rank, 0.0);
         for i in rank..N {
             for j in rank..N {
-                if W[i][j].abs() > W[row][pivot].abs() {
-                    (row, pivot) = (i, j);
+                let entry = W[i][j].abs();
+                if entry > best && entry > ${tiny}*size[i][j] {
+                    (row, pivot, best) = (i, j, entry);
                 }
             }
         }
-        let size = W[row][pivot].abs();
-        if rank == 0 {
-            largest = size;
-        }
-        if !(size > ${tiny}*largest) {
+        if best == 0.0 {
             break;
         }
+        size.swap(row, rank);
+        size.iter_mut().for_each(|e| e.swap(pivot, rank));
         W.swap(row, rank);
         r.swap(row, rank);
         W.iter_mut().for_each(|e| e.swap(pivot, rank));
@@ -205,6 +258,7 @@ fn solve(W: &mut [[Real; N]; N], r: &mut [Real; N]) -> Option<[Real; N]> {
             let factor = W[i][rank]/W[rank][rank];
             for j in rank..N {
                 W[i][j] -= factor*W[rank][j];
+                size[i][j] = size[i][j].max(factor.abs()*size[rank][j]);
             }
             r[i] -= factor*r[rank];
         }

@@ -608,6 +608,22 @@ def test_wheel_located_from_its_contact(rng):
         contact.normal_reaction(method)
 
 
+@pytest.mark.parametrize('names', ['R r', 'r R'])
+def test_ball_located_in_its_tube(names):
+    """Its gap vanishes where the ball fits into the tube."""
+    (R, r), angle = symbols(names, positive=True), dynamicsymbols('q')
+    N, B, O = ReferenceFrame('N'), ReferenceFrame('B'), Point('O')
+    O.set_vel(N, 0)
+    C = O.locatenew('C', (R - r)*(sin(angle)*N.x - cos(angle)*N.y))
+    B.orient_axis(N, dynamicsymbols('spin'), N.z)
+    contact = PointContact(
+        'c', RigidBody('tube', O, N),
+        RigidBody('ball', C, B, 1, (inertia(B, 1, 1, 1), C)),
+        CylinderSurface(N, O, R, N.z, interior=True),
+        SphereSurface(B, C, r, pole=B.z))
+    assert contact.gap != 0 and contact.holonomic_constraints == []
+
+
 def test_contact_points_have_the_velocity_of_the_material():
     """Trap 6: the derivative of their position is another velocity."""
     scene, contact, values = on_plane(ellipsoid)

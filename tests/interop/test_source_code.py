@@ -7,7 +7,9 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
-from sympy import Heaviside, Max, Piecewise, pi, sign, sin, symbols, zeta
+from sympy import (
+    ITE, Heaviside, Max, Min, Mod, Piecewise, floor, log, pi, sign, sin,
+    sqrt, symbols, zeta)
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
@@ -31,11 +33,26 @@ def ready(name):
     return compiled, consistent_state(compiled, given.start)
 
 
+def unusual(name):
+    """Compiled equations, a state and numbers of inputs by their name."""
+    if name == 'piecewise':
+        return *piecewise(), [.4]
+    compiled, state = ready(name.partition(' ')[0])
+    if ' ' in name:
+        compiled = compiled.with_values({'m': float(name.split()[1])})
+    return compiled, state, []
+
+
 def piecewise():
-    """Conditions, an input, a function of time and names to avoid."""
+    """Conditions, an input, a function of time and names to avoid; numbers
+    that call functions, and sums in products.
+    """
     t, double = dynamicsymbols._t, symbols('double')
     force = Piecewise((k*x, x > 0), (pi*x**3/7, True)) + Max(x, t) + sign(
-        y)*Heaviside(x.diff()) + F
+        y)*Heaviside(x.diff()) + F + Mod(-x, k)*(y + sqrt(2)) + log(
+        2)*2**x*Min(-1, y) + floor(7*y)*Heaviside(
+            2*x - Mod(-x, k)) + Piecewise(
+                (x, ITE(x > 0, x < k, False)), (y, True))
     method = UdwadiaKalabaMethod(
         m*x.diff()**2/2 + double*y.diff()**2/2, [x, y],
         generalized_forces=[force, 2*t**2])
@@ -68,12 +85,13 @@ def called(function, t, state, p, w, multipliers, real=ctypes.c_double):
     return np.array(rates[:len(state)]), np.array(lam[:multipliers])
 
 
-@pytest.mark.parametrize('name', [*NAMES, 'piecewise'])
+@pytest.mark.parametrize('name', [
+    *NAMES, 'piecewise', 'cartesian_pendulum 1e14',
+    'cartesian_pendulum 1e-14'])
 def test_c_gives_our_rates(name, tmp_path):
-    compiled, state = piecewise() if name == 'piecewise' else ready(name)
+    compiled, state, w = unusual(name)
     function = built(tmp_path, to_source(compiled, 'c', 'it'))
-    rates, lam = called(function, .3, state, compiled.p,
-                        [.4] if name == 'piecewise' else [],
+    rates, lam = called(function, .3, state, compiled.p, w,
                         len(compiled.equations.multipliers))
     wanted = compiled.rhs(.3, state)
     np.testing.assert_allclose(rates, wanted, rtol=1e-13,
@@ -160,13 +178,14 @@ fn main() {{
         ['octave-cli', '--norc', '--quiet', 'main.m']]),
     ('julia', 'main.jl', JULIA, [['julia', 'main.jl']]),
     ('rust', 'main.rs', RUST, [['rustc', 'main.rs'], ['./main']])])
-@pytest.mark.parametrize('name', ['four_bar', 'duplicated_rows', 'piecewise'])
+@pytest.mark.parametrize('name', [
+    'four_bar', 'duplicated_rows', 'piecewise', 'cartesian_pendulum 1e14',
+    'cartesian_pendulum 1e-14'])
 def test_other_languages(name, language, file, script, commands, tmp_path):
     if not shutil.which(commands[0][0]):
         pytest.skip(f'{commands[0][0]} is not installed')
-    compiled, state = piecewise() if name == 'piecewise' else ready(name)
+    compiled, state, w = unusual(name)
     written(tmp_path, to_source(compiled, language, 'it'))
-    w = [.4] if name == 'piecewise' else []
     (tmp_path/file).write_text(script.format(
         t=.3, x=state.tolist(), p=compiled.p.tolist(), w=w, n=len(state),
         m=len(compiled.equations.multipliers)))

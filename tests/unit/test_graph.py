@@ -12,7 +12,8 @@ from mpmath import fp, mp
 from sympy import (
     Abs, Add, And, Derivative, E, Float, Function, Heaviside, I, IndexedBase,
     Matrix, MatrixSymbol, Max, Min, Mod, Mul, Piecewise, Pow, Rational, S,
-    SingularityFunction, Subs, Symbol, acos, acosh, asin, asinh, atan, atan2,
+    SingularityFunction, Subs, Symbol, UnevaluatedExpr, acos, acosh, asin,
+    asinh, atan, atan2,
     atanh, besseli, besselj, cbrt, conjugate, cos, cosh, cot, coth, csc, erf,
     exp, factorial, floor, im, log, nan, oo, pi, re, sec, sech, sign, sin,
     sinh, sqrt, symbols, tan, tanh, zoo)
@@ -438,6 +439,13 @@ def test_rounding_does_not_make_a_number_complex():
         value, = values_of(graph, {x: -S.Half}, mp)
         assert isinstance(value, mp.mpf)
         assert abs(value + mp.besseli(1, 0.5)) < 1e-28
+
+
+def test_what_is_not_evaluated_counts_as_such():
+    """SymPy's muscles contain it."""
+    graph = frozen(y*UnevaluatedExpr(x + y))
+    assert not graph.templates
+    assert values_of(graph, {x: 2, y: 3}) == [15]
 
 
 def test_factorials_between_integers():

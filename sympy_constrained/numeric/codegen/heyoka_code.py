@@ -1,7 +1,7 @@
 """Programs as systems of differential equations of heyoka."""
 from __future__ import annotations
 
-from .walk import functions_of, walk
+from .walk import OPERATORS, functions_of, walk
 
 
 def heyoka_system(h, code, names, pars):
@@ -21,11 +21,15 @@ def functions(h):
     """Operation -> function of heyoka."""
     zero, one = h.expression(0.), h.expression(1.)
 
+    def called(function):               # of numbers, too
+        return lambda *args: function(*map(h.expression, args))
+
     def relation(compare):
         return lambda x, y: compare(h.expression(x), h.expression(y))
 
     return {
-        **functions_of(h), 'library': 'heyoka', 'select': h.select,
+        **{name: called(f) for name, f in functions_of(h).items()},
+        **OPERATORS, 'library': 'heyoka', 'select': h.select,
         'lt': relation(h.lt), 'le': relation(h.lte), 'gt': relation(h.gt),
         'ge': relation(h.gte), 'eq': relation(h.eq), 'ne': relation(h.neq),
         'and': lambda *parts: h.logical_and(parts),

@@ -36,6 +36,9 @@ class _ScalarPrinter(PythonCodePrinter):
     def _print_Float(self, expr):
         return repr(float(expr))
 
+    def _print_Mod(self, expr):         # SymPy writes k*Mod(x, 2) as k*x % 2
+        return f'({super()._print_Mod(expr)})'
+
 
 class _ArrayPrinter(SciPyPrinter):
     """Also prints functions of numbers mixed with arrays."""
