@@ -16,6 +16,7 @@ from sympy_constrained.graph import Graph
 from sympy_constrained.models import MODELS, model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric.integrate.balance import Balance
 
 QUICK = ('slider_crank', 'rolling_disc', 'closed_chain_3d', 'parallel_cranks',
          'heavy_top_quaternion', 'driven_pendulum', 'massless_coordinate',
@@ -98,6 +99,23 @@ def test_a_start_without_power_of_constraints_says_nothing_of_others():
         nonhol_coneqs=[x.diff()*y.diff() - x]))
     for start in [0, 0, 2, 0], [1, 0, 2, 0.5]:
         assert balances(compiled, 0.5, start) == []
+
+
+@pytest.mark.parametrize('name', ['violations', 'distances', 'energy'])
+def test_what_is_not_a_number_is_a_fault(name):
+    compiled, state, _ = compiled_model('slider_crank')
+    motion, balance = simulate(compiled, 0.1, state), Balance(compiled)
+    count, rows = motion.multipliers.shape
+    terms = {'absolute': np.zeros(count), 'relative': np.zeros(count),
+             'gradients': np.ones((count, rows)),
+             'violations': np.zeros((count, rows)),
+             'distances': np.zeros_like(motion.residuals)}
+    assert balance.fault(motion, terms, 1e-8, 1e-8) is None
+    if name == 'energy':
+        motion = replace(motion, energy=motion.energy*np.nan)
+    else:
+        terms[name] = terms[name]*np.nan
+    assert 'balance is off' in balance.fault(motion, terms, 1e-8, 1e-8)
 
 
 def heavier(part, names=('W',)):

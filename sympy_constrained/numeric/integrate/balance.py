@@ -84,14 +84,14 @@ class Balance:
             for message, (found, allowed) in zip(MESSAGES, self.compared(
                 np.zeros(1, int), vars(trajectory), terms,
                 trajectory.statistics['steps'], rtol, atol))
-            if (found[0] > allowed).any())), None)
+            if not (found[0] <= allowed).all())), None)
 
     def compared(self, begins, columns, terms, steps, rtol, atol):
         """Errors of the rows, of the residuals at the end, and of the energy,
         with what the tolerances explain, by run.
 
         Runs begin with the outputs ``begins``. A motion that starts off the
-        constraints has no balance, that is nothing is too much.
+        constraints has no balance, that is nothing is too much; nan is.
         """
         def most(values):
             return np.maximum.reduceat(values, begins)
@@ -104,10 +104,10 @@ class Balance:
         drift = (absolute + relative*most(np.abs(x).max(axis=1, initial=0.)))*(
             1 + np.abs(t[ends] - t[begins]))
         distances = terms['distances']
-        has_balance = distances[begins].max(axis=1, initial=0.) <= drift
+        has_balance = ~(distances[begins].max(axis=1, initial=0.) > drift)
         rows = np.zeros((len(begins), 0))
         allowed = RESIDUAL + relative
-        if self.has_rows and terms['violations'].max() > allowed.min():
+        if self.has_rows and not terms['violations'].max() <= allowed.min():
             gradients = terms['gradients']
             acts = gradients > NOTHING*np.repeat(
                 most(gradients), ends - begins + 1, axis=0)

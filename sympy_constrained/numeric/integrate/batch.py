@@ -161,11 +161,11 @@ class Batch:
         every = assembled(records.compiled, columns, p, reason=Reason.END,
                           message=Reason.END.value)
         ends = np.cumsum(lengths)
-        good = ~np.any([(errors > allowed[:, None]).any(axis=1)
-                        for errors, allowed in records.balance.compared(
-                            ends - lengths, vars(every), columns, steps,
-                            self.options['rtol'], self.options['atol'])],
-                       axis=0)
+        good = np.all([(errors <= allowed[:, None]).all(axis=1)
+                       for errors, allowed in records.balance.compared(
+                           ends - lengths, vars(every), columns, steps,
+                           self.options['rtol'], self.options['atol'])],
+                      axis=0)
         seconds = (perf_counter() - self.begun)/len(ends)
         runs, lengths, ends = runs[good], lengths[good], ends[good]
         fields = [{'constants': dict(zip(every.constants, p)), 'statistics': {
