@@ -145,10 +145,8 @@ class Source:
         self.values = names.vector(
             constants or {}, 'constants', [1.]*len(names) if known is None
             else known)
-        settings = {'type_aliases': {real: float32}} if (
-            precision == 'float' and self.printer_class is C99CodePrinter
-        ) else {}
-        self.printer = self.printer_class({'human': False, **settings})
+        self.printer = self.printer_class(
+            {'human': False, **self.settings(precision)})
         self.size = len(equations.unknowns)
         self.motion = self.size - len(equations.multipliers)
         graph = with_given(equations.graph, OUTPUTS, given)
@@ -173,6 +171,11 @@ class Source:
             self.read(graph)
             clashes &= called(self.lines + self.rates)
         self.lines = [*self.declarations(), *self.lines]
+
+    def settings(self, precision):
+        """What the printer needs to know of a precision."""
+        return {'type_aliases': {real: float32}} if precision == 'float' and (
+            self.printer_class is C99CodePrinter) else {}
 
     def named(self, item):
         """A name in the code for a SymPy object."""

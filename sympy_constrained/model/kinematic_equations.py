@@ -46,14 +46,17 @@ def solve_rates(builder, equations, unknown, states, u, linear):
     rows = read_equations(builder, equations, states, {*u, *rates})
     names = {x: builder.bound[x] for x in (*rates, *linear)}
     slots = [builder.bound[x] for x in rates]
-    solved = plain_rates(builder, rows.values(), slots, names.values())
-    if solved:
-        return solved
+    return plain_rates(builder, rows.values(), slots, names.values()) or (
+        eliminated_rates(builder, rows, names, slots, unknown))
+
+
+def eliminated_rates(builder, rows, names, slots, unknown):
+    """The same by elimination, of rows that are linear in all ``names``."""
     slopes = {k: gradient(builder, row, [*names.values()])
               for k, row in rows.items()}
     problems = [text for k, row in slopes.items() for text in row_problems(
-        builder, k, row, names, len(rates))]
-    slopes = {k: row[:len(rates)] for k, row in slopes.items()}
+        builder, k, row, names, len(slots))]
+    slopes = {k: row[:len(slots)] for k, row in slopes.items()}
     problems += missing_equations(unknown, slopes)
     raise_problems(problems, KinematicsError)
     known = substitute(builder, rows.values(), dict.fromkeys(slots, 0))
