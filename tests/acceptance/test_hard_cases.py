@@ -1,4 +1,4 @@
-"""Cases in which a derivation goes wrong without a word, each once."""
+"""Cases in which a derivation goes wrong without a warning, each once."""
 import warnings
 
 import pytest

@@ -4,8 +4,9 @@ Machine code of the equations is called by its address, so the loop does not
 enter Python. Explicit Runge-Kutta methods, error norms and step sizes are
 those of SciPy [1]_, with a projection of every accepted step and output.
 Rosenbrock methods [2]_ solve a linear system with the Jacobian of the rates at
-every stage. All is in one file, because numba's cache does not notice changes
-of other files: delete ``__pycache__`` after a change of a tolerance.
+every stage. :func:`watch` looks for singular configurations between the states
+of accepted steps. All is in one file, because numba's cache does not notice
+changes of other files: delete ``__pycache__`` after a change of a tolerance.
 
 References
 ==========
