@@ -5,11 +5,10 @@ from random import Random
 
 import pytest
 from mpmath import mp
-from sympy import (
-    Float, Function, Matrix, Rational, S, cos, sin, sqrt, symbols)
+from sympy import Matrix, Rational, S, cos, sin, symbols
 from sympy.physics.mechanics import (
-    Force, ForceActuator, KanesMethod, LagrangesMethod, LinearPathway,
-    Particle, Point, ReferenceFrame, RigidBody, Torque, TorqueActuator,
+    Force, ForceActuator, KanesMethod, LinearPathway, Particle, Point,
+    ReferenceFrame, RigidBody, Torque, TorqueActuator,
     dynamicsymbols, inertia, kinetic_energy)
 
 from kkt import at
@@ -19,7 +18,7 @@ from sympy_constrained.errors import ConstrainedDynamicsError
 from sympy_constrained.graph import Graph, GraphBuilder
 from sympy_constrained.model.kinematic_equations import solve_kinematics
 from sympy_constrained.model.kinematics import Kinematics
-from sympy_constrained.model.kinetics import from_bodies, from_lagrangian
+from sympy_constrained.model.kinetics import from_bodies
 from sympy_constrained.model.loads import parse_loads
 
 t = dynamicsymbols._t
@@ -403,85 +402,6 @@ def test_composites_need_fewer_operations_for_a_long_chain():
     local, shared = (x.blocks(c).operation_count(('M', 'Q'))
                      for c in (False, True))
     assert shared < local
-
-
-# Lagrangians
-
-V = v1, v2 = q1.diff(t), q2.diff(t)
-LAGRANGIANS = {
-    'quadratic': m*(v1**2 + q1**2*v2**2)/2 - m*g*q1*cos(q2),
-    'explicit time': m*t*(v1 + a*cos(t))**2/2 + m*v2**2*s - k*q1*q2*t,
-    'gyroscopic': m*(v1**2 + v2**2)/2 + b*(q1*v2 - q2**2*v1) + s*v1,
-    'relativistic': -m*sqrt(k**2 - v1**2/9 - v2**2/9) - q1**2*q2,
-    'quartic': m*v1**4/4 + m2*v1**2*v2**2 + v2**4 + v1*v2*q1**3,
-    'floats': 0.3*v1**2 + Float('0.1')*v2**2*q1**2 + 1.7*sin(0.5*q2)*v1*v2,
-    'rational': (v1**2 + v2**2)/(1 + q1**2) + Rational(1, 3)*v1*v2/q2,
-    'prescribed': m*(v1 + s.diff(t))**2/2 + m*(v2 + s.diff(t)*sin(q1))**2,
-    'user function': m*(v1**2 + v2**2)/2 - Function('V')(q1 + q2, t),
-}
-
-
-def lagrange_blocks(L, frame=None, loads=()):
-    builder = GraphBuilder(t)
-    refs = [builder.input(x, dynamic=True) for x in (*Q[:2], *V)]
-    motion = Kinematics(builder, frame, Q[:2], V, refs[2:])
-    return frozen(
-        builder, from_lagrangian(motion, L, parse_loads(loads))._asdict())
-
-
-@pytest.mark.parametrize('name', LAGRANGIANS)
-@pytest.mark.parametrize('loaded', [False, True])
-def test_a_lagrangian_agrees_with_lagrange(name, loaded):
-    L, N = LAGRANGIANS[name], ReferenceFrame('N')
-    P, B = Point('P'), N.orientnew('B', 'Axis', (q2, N.z))
-    P.set_vel(N, v1*B.x + q1*v2*B.y)
-    loads = [(P, k*N.x - b*v1*B.x), (B, w*N.z)] if loaded else []
-    graph = lagrange_blocks(L, N, loads)
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
-        upstream = LagrangesMethod(L, Q[:2], forcelist=loads, frame=N)
-        upstream.form_lagranges_equations()
-
-    def meant(e):
-        return Matrix(e).replace(Function('V'), lambda x, y: sin(x)*y**3
-                                 ).doit()
-
-    energy = sum(v*L.diff(v) for v in V) - L
-    for seed in (1, 2):
-        values = numbers(seed)
-        wanted = [upstream.mass_matrix, upstream.forcing, Matrix([energy])]
-        with mp.workdps(40):
-            for block, e in zip(('M', 'Q', 'energy'), wanted):
-                found = at(meant(graph.sympy(block)), values)
-                gap = found - at(meant(e), values)
-                assert mp.mnorm(gap, mp.inf) < (
-                    1e-14 if name == 'floats' else TIGHT), block
-
-
-@pytest.mark.parametrize('name', [
-    name for name in LAGRANGIANS if name != 'user function'])
-def test_power_of_a_lagrangian_is_the_rate_of_its_energy(name):
-    N, P = ReferenceFrame('N'), Point('P')
-    P.set_vel(N, v1*N.x + q1*v2*N.y)
-    graph = lagrange_blocks(LAGRANGIANS[name], N, [(P, k*N.x + s*N.y)])
-    values = numbers(3)
-    with mp.workdps(40):
-        check_power(graph, values, (*Q[:2], *V),
-                    lambda out: map(values.get, V))
-
-
-def test_bodies_and_their_lagrangian_give_the_same_equations():
-    N, O = ReferenceFrame('N'), Point('O')
-    O.set_vel(N, 0)
-    B = N.orientnew('B', 'Axis', (q1, N.z))
-    P = O.locatenew('P', q2*B.x)
-    body = RigidBody('B', P, B, m, (inertia(B, I1, I2, I3), P))
-    L = kinetic_energy(N, body)
-    builder = GraphBuilder(t)
-    refs = [builder.input(x, dynamic=True) for x in (*Q[:2], *V)]
-    motion = Kinematics(builder, N, Q[:2], V, refs[2:])
-    one, two = from_lagrangian(motion, L, []), from_bodies(motion, [body], [])
-    assert one == two
 
 
 # Loads that contain accelerations
