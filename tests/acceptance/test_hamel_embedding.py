@@ -317,23 +317,6 @@ def test_projected_loads_are_not_lost(name):
     assert norm(at(method.embedding.dropped_forces, values)) == 0
 
 
-@pytest.mark.parametrize('options', [{}, {'q_dependent': []}])
-def test_h9_without_the_dependent_coordinate_there_is_no_discrepancy(options):
-    """The circle in y alone: Lagrange's equation, and the right one."""
-    L = (1 + y**2/(C - y**2))*vy**2/2
-    method = HamelEmbedding(L, [y], **options)
-    assert method.embedding.matrix.shape == (0, 1)
-    assert_verdict(method, True, (), True)
-    values = CASES['H8'].point(1)
-    _, motion = CASES['H8'].motion(values)
-    Psi = at(method.mass_matrix, values)
-    assert close(Psi*motion, at(method.forcing, values), scale=1)
-    assert close(Psi*motion, at(method.corrected.forcing, values), scale=1)
-    assert norm(at(method.embedding.discrepancy, values)) == 0
-    assert [v.holds for v in method.valid_partitions()] == [True]
-    assert method.embedding.required_force() == zeros(0, 1)
-
-
 # The partition matters
 
 def test_redundant_rows_have_no_partitions():
@@ -390,14 +373,6 @@ def test_a_partition_keeps_the_options():
     plain = HamelEmbedding.from_method(case.hamel, q_dependent=[y])
     assert plain.validity.holds is True         # nothing pushes on y
     assert same(plain.forcing, Matrix([f]), values)
-
-
-def test_no_partition_of_a_skew_particle_is_right():
-    by_name = names(skew.hamel.valid_partitions())
-    assert set(by_name) == {(x,), (y,), (z,)}
-    assert by_name[z,].faults == ('singular',)
-    assert by_name[x,].holds is by_name[y,].holds is False
-    assert 'curvature' in by_name[y,].faults
 
 
 def test_a_partition_in_whose_velocities_the_rows_are_not_linear():
@@ -817,13 +792,3 @@ def test_a_sample_does_not_prove_anything_for_other_values():
     assert method.validity.holds is not True
     assert method.embedding.is_holonomic is not True
     assert HamelEmbedding(**arguments).validity.holds is False
-
-
-def test_the_text_of_a_verdict():
-    wrong, right = str(tilted.hamel.validity), str(coin.hamel.validity)
-    assert wrong != right
-    assert 'curvature' in wrong and 'curvature' not in right
-    singular = names(coin.hamel.valid_partitions())[x, phi]
-    assert str(singular) not in (wrong, right)
-    cancelling = str(repaired.hamel.validity)
-    assert 'right' in cancelling and 'curvature' in cancelling

@@ -109,11 +109,6 @@ class Case:
         free = at(self.rows[:self.p, :], values)
         return {**values, **dict(zip(self.us, free))}
 
-    def moving(self, values):
-        """``values`` with the rates of the quasi-velocities."""
-        return {**values, **dict(zip(map(dot, self.us), at(
-            self.method.acceleration, values)))}
-
 
 CASES = {}
 
@@ -301,39 +296,6 @@ def test_17_no_freedom():
 # Sections 4 and 6, for every case
 
 every = pytest.mark.parametrize('name', CASES)
-
-
-def accelerations(found, method, values):
-    """All q'' from the q' of the method and its u'."""
-    rates = Matrix([method.kindiffdict()[v] for v in found.v])
-    return at(rates.diff(t), values)
-
-
-@every
-def test_equations(name):
-    """The multiplier system in plain SymPy."""
-    found = CASES[name]()
-    method = found.method
-    p, K, n = found.p, found.plain.A.rows, len(found.q)
-    assert method.mass_matrix.shape == (p, p)
-    assert method.forcing.shape == (p, 1)
-    assert method.multipliers.shape == (K, 1)
-    assert method.constraint_forces.shape == (n, 1)
-    assert tuple(method.u) == tuple(found.us)
-    assert tuple(method.q) == tuple(found.q)
-    values = found.state(1)
-    exact = found.plain.solve(values)
-    moving = found.moving(values)
-    assert close(accelerations(found, method, moving), exact.acceleration,
-                 scale=1)
-    assert close(at(method.multipliers, values), exact.lam, scale=1)
-    assert close(at(method.constraint_forces, values), exact.forces, scale=1)
-    A, A0 = found.a[p:, :], found.a0[p:, :]
-    assert same(method.constraints_jacobian, A, values)
-    assert same(method.mapping.constraints_drift, A0, values)
-    power = -(exact.lam.T*at(A0, values))[0] if K else 0
-    assert close([at(method.constraint_power, values)[0]], [power], scale=1)
-    assert norm(at(method.eom, moving)) < 1e-45
 
 
 @every

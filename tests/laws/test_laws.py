@@ -4,12 +4,11 @@ the table that is not as it was recorded fails, also if it is a refusal.
 import pytest
 from mpmath import mp
 
-from kkt import at, close, norm, rank
+from kkt import at, close
 from laws import table
 from laws.laws import LAWS, Case, checks, formed, state
 from laws.models import NAMES, SMALL, made
 from laws.ways import BLOCK, WAYS, numbers
-from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstrainedDynamicsError
 
 # Quick for every method, and for the first one.
@@ -83,36 +82,6 @@ def test_what_vanishes_on_the_constraints_is_no_pivot(way):
 # -- what is there to be compared -----------------------------------------
 
 @models
-def test_constraints_push(model):
-    """So that laws about their forces are about something."""
-    for values, found in Case(BLOCK, model, SEEDS).motions():
-        assert norm(found.forces) > 1e-5
-
-
-@models
-def test_properties_are_the_closed_form(model):
-    one, found = made(model), formed(BLOCK, model)
-    for values, motion in Case(BLOCK, model, SEEDS).motions():
-        assert close(at(found.method.acceleration, values),
-                     motion.acceleration, scale=1)
-        assert close(at(found.method.constraint_forces, values),
-                     motion.forces, scale=1)
-        A, b = (at(x, values) for x in (found.method.system.A,
-                                        found.method.system.b))
-        assert A.rows == one.count
-        assert norm(A*motion.acceleration - b) < 1e-45*(1 + norm(b))
-
-
-@models
-def test_redundant_rows_are_redundant(model):
-    """The law of repeated rows repeats them."""
-    one = made(model)
-    A = Case(BLOCK, model).blocks(state(model, 1))[2]
-    assert rank(A) <= min(A.rows, len(one.u))
-    assert (rank(A) < A.rows) == (model == 'parallel_cranks')
-
-
-@models
 def test_what_is_called_unconstrained_is_free(model):
     if made(model).singular:
         with pytest.raises(ConstrainedDynamicsError):
@@ -137,17 +106,3 @@ def test_jacobians_are_those_of_the_residuals(model):
         assert close(hol, at(ours.holonomic.jacobian(ours.q), values))
     if vel.rows:
         assert close(vel, at(ours.velocity.jacobian(ours.u), values))
-
-
-@models
-def test_mass_matrix_is_symmetric_and_never_negative(model):
-    method = formed(BLOCK, model).method
-    assert isinstance(method, UdwadiaKalabaMethod)
-    for seed in SEEDS:
-        M = at(method.system.M, state(model, seed))
-        assert close(M, M.T)
-        lowest = min(mp.eigsy(M, eigvals_only=True))
-        if made(model).singular:
-            assert abs(lowest) < 1e-50
-        else:
-            assert lowest > 1e-5

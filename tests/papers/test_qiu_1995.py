@@ -30,7 +30,6 @@ from sympy.physics.mechanics import (
 from cited import citing
 from kkt import at, close, norm, rank, t
 from sympy_constrained import GibbsAppellMethod, reactive_terms, thrust
-from sympy_constrained.errors import UnsupportedFeatureError
 
 cites, CITED = citing()
 N = ReferenceFrame('N')
@@ -52,9 +51,8 @@ pytestmark = pytest.mark.usefixtures('digits')
 
 q, v, a, *higher = X = [
     Matrix(symbols(f'{name}1:5')) for name in ('q', 'v', 'a', 'b', 'c', 'd')]
-pi, dpi, lam, dlam = (Matrix(symbols(f'{name}1:3'))
-                      for name in ('pi', 'dpi', 'lam', 'dlam'))
-NEXT = {x: y for low, high in [*zip(X, X[1:]), (pi, dpi), (lam, dlam)]
+pi, dpi = (Matrix(symbols(f'{name}1:3')) for name in ('pi', 'dpi'))
+NEXT = {x: y for low, high in [*zip(X, X[1:]), (pi, dpi)]
         for x, y in zip(low, high)}
 q_class = Matrix(dynamicsymbols('q1:5'))
 u_class = Matrix(dynamicsymbols('u1:5'))
@@ -106,15 +104,14 @@ def vector(random, letters):
 def model(c=1, mass='time', order=1, kind=''):
     """Two particles with c constraints of an order, two free coordinates.
 
-    ``phi`` is what (2) and (16) solve the constraints for.  In a cyclic model
-    kinetic energy and constraints do not depend on dependent coordinates; in
-    a linear one the constraints are linear in their highest derivatives.
+    ``phi`` is what (2) and (16) solve the constraints for.  In a linear model
+    the constraints are linear in their highest derivatives.
     """
-    cyclic, linear = kind == 'cyclic', kind == 'linear'
+    linear = kind == 'linear'
     random = Random(f'{c} {order}')
     n = c + 2
     x = [e[:n, :] for e in X]
-    shape = [*(q[:2] if cyclic else x[0]), t]
+    shape = [*x[0], t]
     r = [Matrix([q[(3*i + k) % n] + polynomial(random, shape)/3
                  for k in range(3)]) for i in range(2)]
     m = [2 + fraction(random)*t + t**2/5, 3 + fraction(random)*t**2]
@@ -122,13 +119,13 @@ def model(c=1, mass='time', order=1, kind=''):
     if mass == 'state':
         m = [e + polynomial(random, anything)/4
              + fraction(random)*v[0]*v[n - 1] for e in m]
-    lower = q[:2] if cyclic else [e for level in x[:order] for e in level]
+    lower = [e for level in x[:order] for e in level]
     top = x[order]
     shape = [*lower, t] if linear else [*top[:2], *lower, t]
     phi = Matrix([
         polynomial(random, shape) + fraction(random)*top[0]
         + fraction(random)*top[1]*(q[0] if linear else top[0])
-        + (0 if cyclic else polynomial(random, [*lower, t]))
+        + polynomial(random, [*lower, t])
         for _ in range(c)])
     w = top[2:, :] - phi
     rows = Matrix([(1 + q[0]**2/4)*e + w[0]/5 for e in w])
@@ -543,42 +540,6 @@ def test_appell(c, mass):
         states)
 
 
-@cites(4)
-@pytest.mark.parametrize('c, mass, kind', [
-    (1, 'time', ''), (2, 'time', ''), (1, 'state', ''),
-    (1, 'state', 'cyclic'), (2, 'time', 'cyclic')])
-def test_equations_that_are_only_named(c, mass, kind):
-    """After (14): Chaplygin, Boltzmann and Hamel, Volterra; and Voronets and
-    Maggi."""
-    d, found = letters(c, mass, 1, kind), method(c, mass, 1, kind)
-    states = everywhere(c, mass, 1, kind)
-    P = terms_of_mass(d)
-    force = sum((r.jacobian(d.q).T*(F + R)
-                 for r, F, R in zip(d.r, d.F, d.R)), P)
-    lagrange = D(gradient(d.T, d.v)) - gradient(d.T, d.q) - force
-    assert same(projected(d, lagrange), -d.basic, states)
-    by_bound = d.phi.jacobian(d.bound[0])
-    voronets = (
-        rate(d, gradient(d.tT, d.free[1])) - d.T_q
-        - d.slope.T*gradient(d.tT, d.bound[0]) - (
-            rate(d, d.slope) - d.phi.jacobian(d.free[0])
-            - by_bound*d.slope).T*d.p_bound - projected(d, force))
-    assert same(voronets, -d.basic, states)
-    away = [moved(d, x, v=[1, 2, 3, 4], a=[2, 3, 1, 4]) for x in states]
-    for form in 'kane', 'maggi', 'boltzmann-hamel', 'voronets', 'volterra':
-        assert same(found.classical_equations(form), -d.basic, states)
-        assert same(found.classical_equations(form), found.eom, away)
-    chaplygin = voronets + d.slope.T*gradient(d.tT, d.bound[0]) - (
-        by_bound*d.slope).T*d.p_bound
-    assert bool(kind) is not (d.T.has(*d.bound[0]) or d.phi.has(*d.bound[0]))
-    if kind:
-        assert same(found.classical_equations('chaplygin'), chaplygin, states)
-    else:
-        assert differ(chaplygin, -d.basic, states)
-        with pytest.raises(UnsupportedFeatureError):
-            found.classical_equations('chaplygin')
-
-
 # Any order: (15) to (21)
 
 @functools.cache
@@ -667,29 +628,6 @@ def test_raised_order(c, order, mass):
     raised = formed(*key, rows=D(p.rows), where=LISTS[min(order + 1, 2)])
     assert raised.constraint_orders == (order + 1,)*c
     assert same(raised.eom, method(*key).eom, states)
-
-
-@cites(18)
-@pytest.mark.parametrize('order', [2, 3])
-@each_size
-def test_motion_with_nonlinear_constraints_of_higher_order(c, order):
-    """What is linear in the highest derivatives are derivatives of the
-    constraints and of E + A^T lam = 0, of which (18) are combinations."""
-    p, found = model(c, 'time', order), method(c, 'time', order)
-    E = sum((r.jacobian(p.q).T*f for r, f in zip(p.r, p.force)), zeros(p.n, 1))
-    balance = E + p.rows.jacobian(p.top).T*lam[:c, :]
-    assert same(found.hypersurface_basis.T*balance, -found.eom, [
-        {**x, lam[0]: 3, lam[1]: -2} for x in everywhere(c, 'time', order)])
-    equations, multipliers = found.equations_of_motion, found.lam_vec
-    for x in everywhere(c, 'time', order):
-        x = {**x, lam[0]: 3, lam[1]: -2, dlam[0]: 5, dlam[1]: 7}
-        x.update(zip(multipliers, (x[e] for e in lam)))
-        x.update(zip(multipliers.diff(t), (x[e] for e in dlam)))
-        z = mp.matrix([x[e] for e in equations.unknowns])
-        missing = at(equations.W, x)*z - at(equations.r, x)
-        assert close(missing[:p.n], at(D(balance), x))
-        assert norm(missing[p.n:]) < 1e-50      # x is on the constraints
-        assert norm(at(D(p.rows), x)) < 1e-50
 
 
 @cites(18)
