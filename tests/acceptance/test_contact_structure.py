@@ -16,11 +16,10 @@ from contacts import (
     polar_guess, solved, t, torus, vector)
 from sympy_constrained import (
     CircularRim, ConeSurface, ConstraintError, CylinderSurface,
-    EllipsoidSurface, GibbsAppellMethod, KinematicsError,
-    LinearMappingMethod, ParametricCurve,
+    EllipsoidSurface, GibbsAppellMethod, KinematicsError, ParametricCurve,
     ParametricSurface, PlaneSurface, PointContact, RouthMethod,
     SphereSurface, SurfaceOfRevolution, TorusSurface, UdwadiaKalabaMethod,
-    UnsupportedFeatureError, VaccoMethod, VertexPoint, VoronetsMethod)
+    UnsupportedFeatureError, VaccoMethod, VertexPoint)
 from sympy_constrained.contact.geometry import numbers
 from sympy_constrained.numeric import compile_equations, simulate
 
@@ -172,28 +171,6 @@ def test_lagranges_methods(formulation):
     assert math.isclose(number(contact.normal_reaction(routh), values),
                         1.5*GRAVITY)
     assert np.allclose(accelerations(scene, values), solution[count:count + 6])
-
-
-@two_formulations
-def test_other_methods(formulation):
-    """By the normal force, which each has to find."""
-    scene, contact, values = on_plane(ellipsoid, formulation, lagrange=True)
-    expected = STATES[ellipsoid]['force'][2]
-    for cls in RouthMethod, LinearMappingMethod, VoronetsMethod:
-        options = {}
-        if cls is VoronetsMethod:
-            options['q_dependent'] = [*scene.q[:3], *contact.coordinates]
-        method = scene.method(cls, **options)
-        moving = dict(values)
-        if cls is LinearMappingMethod:      # q' = N u + nu
-            N, nu = (np.array(numbers(x, values), float).reshape(x.shape)
-                     for x in (method.mapping.N, method.mapping.nu))
-            rates = [values[x.diff(t)] for x in method.q]
-            u, rest, *_ = np.linalg.lstsq(N, rates - nu[:, 0], rcond=None)
-            assert rest < 1e-25
-            moving.update(zip(method.u, u))
-        assert math.isclose(number(contact.normal_reaction(method), moving),
-                            expected, rel_tol=1e-10)
 
 
 def test_rows_of_a_contact_may_be_written_differently():

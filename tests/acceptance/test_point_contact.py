@@ -63,35 +63,6 @@ def test_multipliers_are_the_contact_force(formulation):
 
 # -- the same motion in three formulations -------------------------------
 
-def motion(contact_of, t_end, count=26):
-    """Coordinates of the body over time."""
-    scene, values = contact_of
-    method = scene.method()
-    run = simulate(method, t_end, [values[x] for x in compile_equations(
-        method).states], rtol=1e-11, atol=1e-12, t_eval=count)
-    assert run.success and run.largest_residual < 1e-10
-    return np.array([run[q] for q in scene.q])
-
-
-def in_bowl(formulation, lagrange=False):
-    """An ellipsoid in a spherical bowl that turns and is off centre."""
-    scene = ellipsoid(turning=Rational(7, 10)*t, lagrange=lagrange)
-    centre = scene.O.locatenew('S', 0.3*scene.P.x)
-    bowl = SphereSurface(scene.P, centre, 2, interior=True, pole=scene.P.y)
-    scene.touch(bowl, scene.surface, formulation=formulation)
-    return scene, scene.start(guess=(1.5, 2, 1.5, 1.5), place=(0.1, 0.2, -2))
-
-
-@pytest.mark.parametrize('t_end', [
-    0.5, pytest.param(5, marks=pytest.mark.slow)])
-def test_formulations_agree_in_a_rotating_bowl(t_end):
-    """There is no closed form; Lagrange's shape is the third way."""
-    runs = [motion(in_bowl(*which), t_end) for which in (
-        ('augmented',), ('kinematic',), ('augmented', True))]
-    for run in runs[1:]:
-        assert abs(run - runs[0]).max() < 1e-7
-
-
 # -- two free bodies -----------------------------------------------------
 
 LIGHT = {'moments': (0.45, 0.6, 0.75), 'mass': 1.5,

@@ -383,27 +383,6 @@ def test_multipliers_never_take_the_name_of_a_coordinate(ignorable):
 
 # Redundant rows
 
-def test_routh_takes_redundant_rows():
-    """With the multipliers of least norm; they are so only where x = y."""
-    hol, vel = [x - y], [x*vx - y*vy, turn - x*vx]
-    method = RouthMethod(skating(), [x, y, phi], hol_coneqs=hol,
-                         nonhol_coneqs=vel)
-    plain = Reference.lagrange(skating(), [x, y, phi], hol=hol, vel=vel)
-    values = plain.admissible(SOME, 1)
-    exact = plain.solve(values)
-    assert exact.rank == plain.A.rows - 1
-    assert close(at(method.acceleration, values), exact.acceleration)
-    assert close(at(method.multipliers, values), exact.lam)
-    assert close(at(method.constraint_forces, values), exact.forces)
-    with mp.workdps(WORK):
-        B = at(method.variation.free_directions, values)
-        assert rank(B) == B.cols == 3 - exact.rank
-        assert is_zero(at(plain.A, values)*B, 100)
-        moving = {**values, **dict(zip(
-            Matrix([vx, vy, turn]).diff(t), exact.acceleration))}
-        assert is_zero(at(method.variation.maggi_equations, moving), 100)
-
-
 @pytest.mark.parametrize('what', [
     'equations_of_motion', 'eom', 'rhs', 'variation.momenta', 'coincidence',
     'always_coincides'])

@@ -3,7 +3,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from scipy import LowLevelCallable, integrate, ndimage
+from scipy import LowLevelCallable, integrate
 from sympy import cos, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
@@ -62,35 +62,6 @@ def test_quad_integrates_a_compiled_force(points):
     energies = [compiled.energy(0, [a, 0.]) for a in points]
     assert work == pytest.approx(energies[0] - energies[1], abs=1e-12)
     assert error < 1e-10
-
-
-def test_ndimage_takes_a_compiled_map():
-    """``int (double *, double *, npy_intp, npy_intp, void *)``.
-
-    A filter that replaces a line of angles by accelerations.
-    """
-    numba = pytest.importorskip('numba')
-    compiled = pendulum()
-    function = compiled.native_function('rhs')
-    rates = PROTOTYPE(function.address)
-    p = np.array(compiled.p)
-
-    @numba.cfunc('intc(CPointer(float64), intp, CPointer(float64), intp, '
-                 'voidptr)')
-    def accelerations(line, lines, out, outs, data):
-        x, y = np.zeros(2), np.zeros(2)
-        for i in range(outs):
-            x[0] = line[i]
-            if rates(0., x.ctypes, p.ctypes, x.ctypes, y.ctypes):
-                return 0
-            out[i] = y[1]
-        return 1
-
-    angles = np.linspace(-1, 1, 12).reshape(3, 4)
-    found = ndimage.generic_filter1d(
-        angles, LowLevelCallable(accelerations.ctypes), 1)
-    wanted = [[compiled.rhs(0, [a, 0.])[1] for a in row] for row in angles]
-    np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
 def test_own_low_level_callable():

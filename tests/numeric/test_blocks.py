@@ -1,6 +1,5 @@
 """Blocks of steps in compiled code give the motion of single steps."""
 import runpy
-import warnings
 from functools import cache
 
 import exports
@@ -223,22 +222,6 @@ def test_events(case, one_by_one):
             event.index for event in wanted.events]
         np.testing.assert_allclose([event.t for event in found.events], [
             event.t for event in wanted.events], atol=1e-9)
-
-
-@pytest.mark.parametrize('error', [ZeroDivisionError, KeyboardInterrupt])
-def test_an_error_in_an_event_keeps_the_steps_before(case, error):
-    def failing(t, x):
-        if t > 0.5:
-            raise error
-        return 1.
-
-    compiled, start = case
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
-        motion = simulate(compiled, 1, start, events=failing, t_eval=101,
-                          throw=False)
-    assert 0.2 < motion.t[-1] <= 0.5
-    assert (np.diff(motion.t) > 0).all()
 
 
 @pytest.mark.parametrize('is_kept', [True, False])

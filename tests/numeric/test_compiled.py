@@ -48,25 +48,6 @@ def test_rows_that_are_nearly_parallel(far):
             rtol=1e-14, atol=1e-10)
 
 
-def test_the_pendulum_in_closed_form(pendulum, states):
-    """Case U-1 of the theory page, for phi = x^2 + y^2 - l^2."""
-    compiled = pendulum.compiled
-    for state in states:
-        q, u = state[:2], state[2:]
-        lam = 1.5*(9.81*q[1] - u@u)/(2*q@q)
-        rates = compiled.rhs(0, state)
-        np.testing.assert_allclose(rates[:2], u)
-        np.testing.assert_allclose(
-            rates[2:], 2*lam*q/1.5 - [0, 9.81], rtol=1e-13, atol=1e-13)
-        np.testing.assert_allclose(compiled.accelerations(0, state), rates[2:])
-        np.testing.assert_allclose(compiled.multipliers(0, state), [lam])
-        np.testing.assert_allclose(
-            compiled.constraint_forces(0, state), 2*lam*q, atol=1e-13)
-        assert compiled.energy(0, state) == pytest.approx(
-            0.75*u@u + 1.5*9.81*q[1])
-        assert compiled.power(0, state) == 0
-
-
 @pytest.mark.parametrize('name', [
     'four_bar', 'rolling_disc', 'bicycle_whole', 'parallel_cranks',
     'heavy_top', 'driven_pendulum', 'massless_coordinate'])

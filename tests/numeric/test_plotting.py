@@ -250,38 +250,6 @@ def test_a_method_in_place_of_a_trajectory():
             draw(cranks.method, *['X']*(draw is plotting.plot_phase))
 
 
-def test_an_energy_whose_balance_is_not_known(motion):
-    free = replaced(motion, work=None)
-    ax, = plotting.plot_energy(free).axes
-    assert (ax.get_ylabel(), labels(ax)) == ('energy', ['change of energy'])
-    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(),
-                                  motion.energy - motion.energy[0])
-
-
-def test_power_where_the_rate_of_energy_would_call_inputs():
-    """The foot of a spring and damper is moved by a Python function."""
-    u, foot = dynamicsymbols('u foot')
-    N, O = ReferenceFrame('N'), Point('O')
-    O.set_vel(N, 0)
-    P = O.locatenew('P', x*N.x)
-    P.set_vel(N, u*N.x)
-    body = Particle('body', P, 2)
-    body.potential_energy = 8*(x - foot)**2/2
-    method = UdwadiaKalabaMethod(
-        N, [x], [u], [x.diff() - u], bodies=[body],
-        forcelist=[(P, (foot.diff() - u)*N.x)], potential_energy='include')
-    motion = simulate(method, 2, [1, 0], t_eval=21, inputs={
-        foot: lambda t, x: np.sin(t), foot.diff(): lambda t, x: np.cos(t)})
-    assert motion.energy_rate is None
-    ax, = plotting.plot_power(motion).axes
-    assert labels(ax) == ['power of forces']
-    place, speed = motion.x.T
-    rate = np.cos(motion.t)
-    np.testing.assert_allclose(
-        ax.get_lines()[0].get_ydata(), (rate - speed)*speed
-        - 8*(place - np.sin(motion.t))*rate, atol=1e-12)
-
-
 def test_units_are_written_to_the_axes(motion):
     object.__setattr__(motion, 'units', {
         'X': 'm', 'Y': 'm', 'Phi': 'rad', 't': 's', 'energy': 'J'})
@@ -639,19 +607,6 @@ def test_a_run_back_in_time(pendulum):
     assert pictures[0].get_title() == 't = 0.0'
 
 
-def test_places_by_vectors(rolling):
-    """From the origin, in the axes of any frame."""
-    body = rolling.method.bodies[0]
-    ax = frame(2, rolling.motion, rolling.method, {
-        'P': body.masscenter, 'tip': 2*body.frame.z}, fps=2)
-    turned = rolling.compiled.expression(
-        (2*body.frame.z).to_matrix(rolling.method.frame))
-    at = np.argmin(abs(rolling.motion.t - 1))
-    np.testing.assert_allclose(
-        space(curves(ax)['tip'])[:, 0],
-        turned(1., rolling.motion.x[at])[:, 0], atol=1e-6)
-
-
 def test_places_that_depend_on_inputs(pendulum):
     f, g = dynamicsymbols('f g')
     motion = simulate(pendulum.compiled, 2, pendulum.start, t_eval=101)
@@ -722,26 +677,6 @@ def test_traces_of_a_contact_on_both_bodies(ball):
     np.testing.assert_allclose(*lengths, rtol=1e-3)
     first = np.linalg.norm(ball.motion.x[0, :2])
     np.testing.assert_allclose(np.linalg.norm(road[:, 0]), first, atol=1e-7)
-
-
-def test_surfaces_are_drawn_on_their_bodies(ball):
-    ax = plotting.plot_snapshots(ball.motion, ball.method, times=[3.],
-                                 contacts=[ball.contact]).axes[0]
-    end = ball.motion.x[-1, :3]
-    circles = [space(line) for line in ax.get_lines()
-               if line.get_color() == COLORS[0] and len(space(line)[0]) < 60]
-    table = [space(line) for line in ax.get_lines()
-             if line.get_color() == '0.75']
-    assert len(circles) == 5 and len(table) == 18
-    for circle in circles:
-        np.testing.assert_allclose(np.linalg.norm(
-            circle - end[:, None], axis=0), 0.3, atol=1e-9)
-    for line in table:
-        np.testing.assert_allclose(line[2], 0, atol=1e-12)
-    corners = np.concatenate(table, axis=1)[:2]
-    low, high = corners.min(axis=1), corners.max(axis=1)
-    path = ball.motion.x[:, :2]
-    assert (path > low).all() and (path < high).all()
 
 
 @pytest.mark.parametrize('kind', [

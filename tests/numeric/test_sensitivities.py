@@ -1,7 +1,6 @@
 """Derivatives of motions against closed forms and differences, and fits."""
 from functools import partial
 
-import mpmath
 import numpy as np
 import pytest
 from mechanisms import g, l, m, x, y
@@ -27,43 +26,6 @@ TIGHT = {'rtol': 1e-12, 'atol': 1e-13}
 def damped(**options):
     return UdwadiaKalabaMethod(
         PENDULUM, [q], nonideal_forces=[-c*q.diff()], **options)
-
-
-def period(amplitude, length):
-    """Of a pendulum at g = 9.81, by the complete elliptic integral."""
-    return 4*mpmath.sqrt(length/mpmath.mpf('9.81'))*mpmath.ellipk(
-        mpmath.sin(amplitude/2)**2)
-
-
-@pytest.mark.parametrize('written', ['angle', 'plane', 'redundant'])
-def test_period_of_a_pendulum(written):
-    """Its derivatives by length and amplitude, from those of the motion."""
-    amplitude, length = 1.2, 0.7
-    by_amplitude, by_length = (float(mpmath.diff(
-        period, (amplitude, length), order)) for order in ((1, 0), (0, 1)))
-    T = float(period(amplitude, length))
-    if written == 'angle':
-        motion = sensitivities(
-            UdwadiaKalabaMethod(PENDULUM, [q]), T, [amplitude, 0.], [l, q],
-            constants={m: 1, g: 9.81, l: length}, t_eval=[T], **TIGHT)
-        slopes = motion.dx[-1, 1]       # of the speed, zero after a period
-        rate = -9.81/length*np.sin(amplitude)
-    else:
-        rows = [x**2 + y**2 - l**2, (3 + y)*(x**2 + y**2 - l**2)]
-        start = [length*np.sin(amplitude), -length*np.cos(amplitude), 0, 0]
-        motion = sensitivities(
-            UdwadiaKalabaMethod(PLANE, [x, y], hol_coneqs=rows[
-                :1 + (written == 'redundant')]),
-            T, start, [l, x], fixed=["x'"],
-            constants={m: 1, g: 9.81, l: length}, t_eval=[T], **TIGHT)
-        by_l, by_x = motion.dx[-1, 2]   # with x and y(x, l) at the start
-        # at a constant amplitude x changes with l, too
-        slopes = (by_l + by_x*np.sin(amplitude),
-                  by_x*length*np.cos(amplitude))
-        rate = -9.81*np.sin(amplitude)*np.cos(amplitude)
-    np.testing.assert_allclose(
-        [-slopes[0]/rate, -slopes[1]/rate], [by_length, by_amplitude],
-        rtol=1e-9)
 
 
 def test_a_closed_form():
@@ -114,13 +76,6 @@ def test_derivatives_equal_differences_and_stay_on_the_constraints(name, by):
     K = compiled.jacobian('residuals')(motion.t, motion.x)
     assert np.abs(K@motion.dx[..., -1:]).max() < 1e-9 or by[-1] in map(
         str, compiled.constants)
-
-
-def test_the_flow_of_a_conservative_system_keeps_areas():
-    compiled = compile_equations(UdwadiaKalabaMethod(PENDULUM, [q]),
-                                 {m: 1, g: 9.81, l: 1})
-    motion = sensitivities(compiled, 3, [2., 0.3], compiled.states, **TIGHT)
-    np.testing.assert_allclose(np.linalg.det(motion.dx), 1, rtol=1e-10)
 
 
 @pytest.mark.parametrize('method', ['DOP853', 'Radau'])
@@ -250,29 +205,6 @@ def test_missing_values_several_motions_and_unknown_starts(pendulum, swing):
         **TIGHT)
     np.testing.assert_allclose(found.values, [0.2, 0.8, 0], atol=1e-8)
     assert found[q] == found.values[1]
-
-
-def test_a_closed_chain_from_an_accelerometer():
-    """Gravity and the unknown initial speed, on the constraints."""
-    made = model('four_bar')
-    compiled = compile_equations(
-        made.form(UdwadiaKalabaMethod), made.parameters)
-    start = consistent_state(compiled, dict(made.start), made.fixed)
-    independent = compiled.states[3]
-    held = [*compiled.states[:3]]
-    motion = simulate(compiled, 0.4, start, t_eval=41, **TIGHT)
-    sensor = [independent.diff()]
-    data = compiled.values(sensor)(motion.t, motion.x)[:, 0]
-    guess = consistent_state(compiled, {
-        **dict(zip(compiled.states, start)), independent: start[3] + 0.3},
-        [*held, independent])
-    found = identify(
-        compiled.with_values({'g': 9}),
-        Measurement(motion.t, {sensor[0]: data}, guess), ['g', independent],
-        fixed=held, **TIGHT)
-    np.testing.assert_allclose(
-        found.values, [dict(zip(map(str, compiled.constants), compiled.p))[
-            'g'], start[3]], rtol=1e-7, atol=1e-7)
 
 
 def test_what_is_not_determined_keeps_its_guess(pendulum, swing):

@@ -171,26 +171,6 @@ def test_equations_are_those_of_lagranges_method(name):
         free - one, Matrix(ours.variation.constraint_term).xreplace(known))
 
 
-EXPLICIT = ('rolling_disc_lagrange', 'driven_pendulum', 'massless_coordinate',
-            'moving_ice', 'everything', 'charge')
-
-
-@pytest.mark.parametrize('name', EXPLICIT)
-def test_rhs_solves_the_full_system_of_lagranges_method(name):
-    """``[q'; q''; lam]`` also where the constraints do not hold."""
-    ours, theirs = beside(name)
-    rhs = ours.rhs()
-    full = theirs.mass_matrix_full
-    n, m = len(ours.q), len(ours.lam_vec)
-    assert rhs.shape == (2*n + m, 1) == (full.rows, 1)
-    assert list(rhs[:n, :]) == list(ours.u)
-    assert rhs[n:2*n, :] == ours.acceleration
-    assert rhs[2*n:, :] == ours.multipliers
-    values = anywhere([rhs, full, theirs.forcing_full], 1)
-    wanted = mp.lu_solve(at(full, values), at(theirs.forcing_full, values))
-    assert close(at(rhs, values), wanted, EXACT)
-
-
 # Vakonomic equations in Kane's shape
 
 def moving(case, method, seed):

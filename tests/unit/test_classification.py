@@ -390,42 +390,6 @@ def test_combinations_of_nonholonomic_rows(rng):
     assert 'can be integrated' in found.advice[0]
 
 
-def random_functions(rng, dependent, others):
-    """Functions that can be solved for the dependent coordinates."""
-    return [v + sum(rng.randint(-3, 3)*a*c for a in others for c in others)
-            + rng.randint(-2, 2)*others[0]**3 for v in dependent]
-
-
-def random_mixing(rng, size, q):
-    """A matrix of coordinates that is regular everywhere."""
-    lower = Matrix(size, size, lambda i, j: int(i == j) if i <= j
-                   else rng.choice(q)*rng.randint(1, 3))
-    upper = Matrix(size, size, lambda i, j: int(i == j) if i >= j
-                   else rng.choice(q)*rng.randint(-3, -1))
-    return lower*upper
-
-
-@pytest.mark.parametrize('seed', range(4))
-def test_hidden_integrals_are_counted(seed, rng):
-    """Exact rows and the nonholonomic ``w' = y x'``, all mixed."""
-    rng.seed(seed)
-    q = [x, y, z, s, p, w]
-    exact = random_functions(rng, [z, s, p][:1 + seed % 3], [x, y])
-    wild = [W - y*X]*(seed < 3)
-    size = len(exact) + len(wild)
-    rows = list(random_mixing(rng, size, [x, y, w])*Matrix(
-        [h.diff(t) for h in exact] + wild))
-    found = classified(q, rows, integrals=seed != 2)
-    assert found.integrals_hidden == len(exact)
-    assert found.derived_flag == ((size, len(exact)) if wild else (size,))
-    assert found.is_integrable == (not wild)
-    assert found.growth_vector == (
-        (6 - size, 7 - size) if wild else (6 - size,))
-    assert len(found.combinations) == len(exact)
-    for integral in found.integrals:
-        assert is_kept(rows, integral, q, rng)
-
-
 # -- time, holonomic and other rows --------------------------------------
 
 circle, plane = x**2 + y**2 - 1, z - R*x*y

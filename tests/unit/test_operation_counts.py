@@ -2,6 +2,7 @@
 import math
 
 import pytest
+from joint_chains import pin_chain
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.model import build
@@ -76,3 +77,11 @@ def test_the_route_that_is_likely_shorter_is_shorter(name, monkeypatch):
     likely = count()
     monkeypatch.setattr(build, 'SMALL', math.inf)       # both are formed
     assert likely == count()
+
+
+def test_counts_of_an_open_chain_in_space():
+    """The mass matrix has eleven for an entry; all else is linear."""
+    for size in 8, 16, 32:
+        graph = UdwadiaKalabaMethod(**pin_chain(size)[0]).system.graph
+        assert graph.operation_count(('M', 'Q')) <= (
+            11*size*(size + 1)/2 + 250*size)
