@@ -97,11 +97,6 @@ CONTRADICTIONS = (
          ConstraintError, 'has no gradient where the constraints hold',
          'It may be a square, or a product with',
          'pass them as `sample={symbol: number, ...}`'),
-    Case('the square of an acceleration constraint',
-         lambda: flat(GibbsAppellMethod, nonhol_coneqs=[
-             (x.diff(t, 2) - y.diff(t, 2))**2]).eom, ConstraintError,
-         'has no gradient where the constraints hold', 'It may be a square',
-         'give the factor that has to vanish'),
     *(Case(f'a holonomic constraint twice, of {cls.__name__}',
            lambda cls=cls, options=options: space(
                cls, hol_coneqs=[ROD, 3*ROD], **options).forcing,

@@ -1,7 +1,6 @@
 """Ready models, comparisons, pictures and the command line."""
 from errors.parts import Case, flat, kane
 from sympy_constrained import classify_constraints
-from sympy_constrained.__main__ import find_model
 from sympy_constrained.comparison import check_method
 from sympy_constrained.methods import hamiltonian_equations
 from sympy_constrained.models import model
@@ -51,8 +50,4 @@ CASES = (
          lambda: MOTION.save(f'{"x"*300}.csv'), OSError,
          'x.csv\' cannot be written', 'File name too long',
          'Choose another `path`'),
-    Case('a file of a model that is not there',
-         lambda: find_model('no_such_model.py'), ValueError,
-         'The file no_such_model.py', 'does not exist',
-         'Give the path of a Python file, or the name of a'),
 )

@@ -2,6 +2,7 @@
 import csv
 import os
 import pickle
+import random
 import stat
 import sys
 from copy import deepcopy
@@ -12,7 +13,6 @@ import pytest
 from sympy import Symbol, sin, symbols
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
-import damage
 from exports import ready
 from mechanisms import g, l, m, particle, t, x, y
 from sympy_constrained.models import model
@@ -264,11 +264,24 @@ def test_a_file_with_wrong_entries(motion, tmp_path, change):
         Trajectory.load(path)
 
 
-@pytest.mark.parametrize('kind', damage.KINDS)
-def test_a_damaged_file_is_reported_or_harmless(motion, tmp_path, kind):
+def damaged(data, count):
+    """Yield shortened copies and copies with some changed bits.
+
+    The end of an archive holds its structure, so that two of three copies
+    are damaged only there: within the directory, or in the final record.
+    """
+    chance = random.Random(1)
+    for i in range(count):
+        place = chance.randrange(1, (len(data), 1000, 22)[i//2 % 3])
+        mask = chance.randrange(1, 256)
+        yield data[:-place] + bytes(
+            [data[-place] ^ mask, *data[len(data) - place + 1:]]*(i % 2))
+
+
+def test_a_damaged_file_is_reported_or_harmless(motion, tmp_path):
     path = tmp_path/'run.npz'
     motion.save(path)
-    for data in damage.damaged(path.read_bytes(), kind, 90):
+    for data in damaged(path.read_bytes(), 240):
         path.write_bytes(data)
         try:
             again = Trajectory.load(path)
