@@ -7,8 +7,7 @@ from sympy import (
     DiracDelta, Function, Heaviside, Integral, Matrix, Piecewise, Rational,
     Sum, cos, eye, pi, sin, sqrt, symbols)
 from sympy.physics.mechanics import (
-    KanesMethod, Particle, Point, ReferenceFrame, RigidBody, System,
-    dynamicsymbols, inertia)
+    KanesMethod, Particle, Point, ReferenceFrame, dynamicsymbols)
 
 from kkt import Reference
 from sympy_constrained import (
@@ -178,33 +177,6 @@ def test_gains_of_redundant_rows_are_those_of_the_first():
     values = {x: Rational(11, 10), y: 0, X: 0, Y: 1, m: 1, g: 9}
     assert close(values_of(twice, 'acceleration', values),
                  values_of(once, 'acceleration', values))
-
-
-def test_a_quaternion_norm_in_a_system():
-    """Its rate vanishes by the kinematics; System adds it as a row."""
-    e = dynamicsymbols('e0:4')
-    u = dynamicsymbols('u1:4')
-    N, B = ReferenceFrame('N'), ReferenceFrame('B')
-    B.orient_quaternion(N, e)
-    B.set_ang_vel(N, u[0]*B.x + u[1]*B.y + u[2]*B.z)
-    O = Point('O')
-    O.set_vel(N, 0)
-    top = RigidBody('top', O, B, m, (inertia(B, a, b, a), O))
-    system = System(N, O)
-    system.q_ind, system.q_dep = e[1:], e[:1]
-    system.u_ind = u
-    e0, e1, e2, e3 = e
-    half = Rational(1, 2)
-    system.kdes = [
-        e0.diff() + half*(e1*u[0] + e2*u[1] + e3*u[2]),
-        e1.diff() - half*(e0*u[0] + e2*u[2] - e3*u[1]),
-        e2.diff() - half*(e0*u[1] + e3*u[0] - e1*u[2]),
-        e3.diff() - half*(e0*u[2] + e1*u[1] - e2*u[0])]
-    system.holonomic_constraints = [sum(q**2 for q in e) - 1]
-    system.add_bodies(top)
-    method = UdwadiaKalabaMethod.from_method(system)
-    assert method.acceleration[1] == 0          # Euler, symmetric about B.y
-    assert len(method.independent_rows) == 0
 
 
 def test_undefined_functions_in_constraints():

@@ -88,23 +88,6 @@ def test_slope_is_that_of_differences(name):
         compiled, .3, start, exports.independent(compiled, .3, start)))
 
 
-def test_slope_is_our_linearization():
-    """Of a pendulum at rest, by ``linearize``."""
-    l, g = symbols('l g')
-    pendulum = UdwadiaKalabaMethod(m*l**2*q.diff()**2/2 - m*g*l*sin(q), [q])
-    A, _, _ = pendulum.linearize(A_and_B=True, op_point={
-        q: -np.pi/2, q.diff(): 0, q.diff().diff(): 0})
-    f = to_casadi(pendulum)
-    slope = f.factory('slope', f.name_in(), ['jac:rates:x'])
-    numbers = {m: 1.5, l: .7, g: 9.81}
-    close(slope(0,
-                [-np.pi/2,
-                 0],
-                [numbers[c] for c in pendulum.equations_of_motion.constants]),
-          np.array(A.subs(numbers),
-                   dtype=float))
-
-
 # -- arguments ------------------------------------------------------------
 
 def test_free_inputs_are_the_last_argument():

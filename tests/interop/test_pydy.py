@@ -1,7 +1,7 @@
 """PyDy's ``System`` and code generators, unmodified, on every class."""
 import numpy as np
 import pytest
-from sympy import Derivative, Matrix, lambdify, symbols
+from sympy import Derivative, lambdify, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import (
@@ -14,8 +14,6 @@ from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 
 pytest.importorskip('pydy', minversion='0.9')
-from pydy.codegen.ode_function_generators import (  # noqa: E402
-    generate_ode_function)
 from pydy.system import System                      # noqa: E402
 
 QUICK = ('slider_crank', 'rolling_disc', 'rolling_disc_lagrange',
@@ -190,32 +188,6 @@ def test_rows_are_not_guessed():
     ready, method, compiled, _ = formed('parallel_cranks', RouthMethod)
     with pytest.raises(MissingIngredientError, match='Pass one as `x`'):
         to_pydy(compiled)
-
-
-@pytest.mark.parametrize('name, cls, generator', [
-    ('slider_crank', UdwadiaKalabaMethod, 'lambdify'),
-    ('chaplygin_sleigh', LinearMappingMethod, 'lambdify'),
-    ('cartesian_pendulum', GibbsAppellMethod, 'lambdify'),
-    ('slider_crank', UdwadiaKalabaMethod, 'cython')])
-def test_code_generators_give_our_rates(name, cls, generator):
-    if generator == 'cython':
-        pytest.importorskip('Cython')
-        pytest.importorskip('setuptools')
-    ready, method, compiled, start = formed(name, cls)
-    check_speeds(method)
-    function = generate_ode_function(
-        method.forcing, method.q[:], method.u[:], compiled.constants,
-        mass_matrix=method.mass_matrix,
-        coordinate_derivatives=Matrix([*method.kindiffdict().values()]),
-        generator=generator)
-    full = generate_ode_function(
-        method.forcing_full, method.q[:], method.u[:], compiled.constants,
-        mass_matrix=method.mass_matrix_full, generator=generator)
-    wanted = compiled.rhs(0, start)
-    for one in (function, full):
-        np.testing.assert_allclose(
-            one(np.array(start), 0., compiled.p), wanted, rtol=1e-10,
-            atol=1e-10)
 
 
 def test_cython_with_velocities_as_states():

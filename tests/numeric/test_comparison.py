@@ -172,15 +172,6 @@ def test_classical_forms_on_request(four_bar, disc):
                for f in forms.values() if f.verdict is REFUSES)
 
 
-def test_all_forms_of_bodies():
-    found = compare('knife_edge', 0, forms=True, upstream=False)
-    forms = [f for f in found.formulations
-             if f.name.startswith('GibbsAppell,')]
-    assert len(forms) == 10
-    assert all(f.verdict is AGREES and f.error < 1e-12 for f in forms)
-    assert "SymPy's KanesMethod" not in verdicts(found)
-
-
 # -- what differs, and must ----------------------------------------------
 
 def test_an_embedding_is_right_for_some_partitions_only(disc):

@@ -3,7 +3,6 @@ import ctypes
 import gc
 import pickle
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -483,40 +482,6 @@ def test_compiled_equations_pickle(cranks):
     np.testing.assert_array_equal(
         copy.bound((6,), quick.p)(0., cranks.start),
         function.bound((6,), quick.p)(0., cranks.start))
-
-
-@needs_llvm
-@pytest.mark.parametrize('warm', [True, False])
-def test_threads_do_not_disturb_each_other(warm):
-    compiled, start = ready('four_bar', 'llvm')
-    rounds, threads = 60, 4
-    states = start + 1e-3*np.arange(rounds*threads)[:, None]
-    one_by_one = compile_equations(compiled.equations, compiled.p,
-                                   backend='llvm')
-    wanted = np.array([one_by_one.rhs(0, x) for x in states])
-    batches = one_by_one.rhs(0, states)
-    if warm:
-        compiled.rhs(0, states[0])
-    found, together = np.empty_like(wanted), [None]*threads
-    gate = threading.Barrier(threads)
-
-    def work(k):
-        gate.wait()
-        for i in range(k, len(states), threads):
-            found[i] = compiled.rhs(0, states[i])
-        together[k] = compiled.rhs(0, states)
-
-    # The rank is decided at the first state that is met.
-    compiled.kept_solver(0, states[0], None)
-    workers = [threading.Thread(target=work, args=(k,))
-               for k in range(threads)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    np.testing.assert_array_equal(found, wanted)
-    for batch in together:
-        np.testing.assert_array_equal(batch, batches)
 
 
 # -- functions for others -------------------------------------------------

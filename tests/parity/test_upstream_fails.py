@@ -7,7 +7,6 @@ learns a case is noticed.
 """
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from sympy import Matrix, Rational, nan, nsimplify, pi, zoo
 from sympy.core.function import AppliedUndef, Derivative
@@ -74,15 +73,6 @@ def test_knife_edge_upstream_divides_by_the_cosine_of_the_heading():
 
 # Redundant rows
 
-def test_duplicated_row_upstream_raises_or_gives_nan():
-    m = model('duplicated_rows')
-    with pytest.raises(NonInvertibleMatrixError):
-        m.form(KanesMethod)
-    upstream = m.form(KanesMethod, constraint_solver='CRAMER')
-    found = ready.upstream(upstream, ready.admissible(m, 1))
-    assert np.isnan(list(found.values())).all()
-
-
 def test_duplicated_row_in_a_lagrangian_upstream_gives_nan():
     m = model('cartesian_pendulum')
     row, = m.arguments['hol_coneqs']
@@ -93,26 +83,6 @@ def test_duplicated_row_in_a_lagrangian_upstream_gives_nan():
     upstream = twice.form(LagrangesMethod)
     assert nan in exactly(upstream.rhs(), exact)
     right(twice)
-
-
-def test_three_parallel_cranks_upstream_raises():
-    m = model('parallel_cranks')
-    with pytest.raises(ValueError, match='equal number of dependent'):
-        m.form(KanesMethod)
-    with pytest.raises(ValueError):
-        m.system.validate_system(KanesMethod)
-
-
-def test_coupler_on_cranks_upstream_is_singular_on_every_admissible_state():
-    m = model('coupler_on_cranks')
-    X, Y, phi = m.coordinates
-    exact = {**m.parameters, X: Rational(9, 10), Y: Rational(2, 5), phi: 0,
-             X.diff(t): Rational(-2, 5), Y.diff(t): Rational(3, 10),
-             phi.diff(t): 0}
-    upstream = m.form(LagrangesMethod)
-    matrix = exactly(upstream.mass_matrix_full, exact)
-    assert matrix.rank() == matrix.rows - 1
-    assert nan in exactly(upstream.rhs(), exact)
 
 
 # Massless directions
@@ -129,21 +99,6 @@ def test_massless_coordinate_has_no_inverse_mass_matrix():
     assert ready.disagreement(
         ready.upstream(upstream, values), wanted) < TOLERANCE
     right(m, at_start=True)
-
-
-@pytest.mark.slow
-def test_quaternion_top_upstream_is_silently_wrong():
-    """A direction without inertia that does not look so: the pivot of
-    ``rhs()`` is zero, but only after simplification."""
-    m = model('quaternion_top_lagrange')
-    upstream = m.form(LagrangesMethod)
-    for seed in (1, 2):
-        values = ready.admissible(m, seed)
-        wanted = ready.independent(m, values)
-        solved, = ready.evaluate([upstream.rhs()], ready.floats(values))
-        n = len(m.coordinates)
-        found = dict(zip(wanted, solved[n:2*n, 0]))
-        assert not ready.disagreement(found, wanted) < 0.1
 
 
 # Nonlinear and acceleration-level rows

@@ -160,16 +160,6 @@ def test_slopes_merge_with_the_expressions_they_are(e, inner):
     assert gradient(g, read(g, e), [a]) == [read(g, S(inner))]
 
 
-def test_gradients_of_constants_and_inputs():
-    g = GraphBuilder(t)
-    a, b = g.input(x), g.input(y)
-    assert gradient(g, 0, [a, b]) == [0, 0]
-    assert gradient(g, 1, [a, b]) == [0, 0]
-    assert gradient(g, a, [a, b]) == [1, 0]
-    assert gradient(g, -b, [a, b]) == [0, -1]
-    assert jacobian(g, [g.mul(a, b), -a], [a, b]) == [[b, a], [-1, 0]]
-
-
 @pytest.mark.parametrize('seed', range(40))
 def test_a_jacobian_has_the_gradients_as_rows(seed):
     """Of expressions that share parts; on a builder for each way."""

@@ -129,14 +129,6 @@ def test_constants_and_specifieds_are_told_apart():
     assert set(eom.specifieds) == {s}
 
 
-def test_ours_know_constants_of_the_constraints():
-    method = UdwadiaKalabaMethod.from_method(lagrange())
-    eom = method.equations_of_motion
-    assert set(eom.constants) == {m, g, a}
-    assert s in eom.specifieds
-    assert set(eom.constants) == set(method.equations_of_motion.constants)
-
-
 @pytest.mark.parametrize('stiffness', [
     IndexedBase('k')[1], MatrixSymbol('K', 2, 2)[0, 1]])
 def test_elements_of_arrays_are_constants(stiffness):
