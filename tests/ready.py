@@ -10,6 +10,7 @@ from sympy.core.function import AppliedUndef
 
 from kkt import WORK, Reference, at, min_norm, number, t
 from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.errors import UnsupportedFeatureError
 
 TIME = 0.7
 # Properties of the ready models that select tests; building all models for
@@ -24,6 +25,15 @@ UPSTREAM_REFUSES = {
     'parallel_cranks', 'coupler_on_cranks', 'knife_edge',
     'quaternion_top_lagrange', 'bead_on_circle', 'constant_speed_particle',
     'appell_hamel', 'acceleration_level', 'duplicated_rows'}
+# What needs velocities of coordinates refuses: error and part of its text.
+NOT_IN_VELOCITIES = {
+    'rolling_disc_minimal': (UnsupportedFeatureError, 'put in by hand'),
+    'rolling_disc_contact': (UnsupportedFeatureError, 'put in by hand'),
+    'two_wheeled_cart': (UnsupportedFeatureError, '4 speeds'),
+    'bicycle': (UnsupportedFeatureError, '6 speeds'),
+    'heavy_top_quaternion': (UnsupportedFeatureError, '3 speeds'),
+    'bead_on_circle': (TypeError, 'nonideal_forces'),
+    'acceleration_level': (UnsupportedFeatureError, 'acceleration level')}
 SYSTEMS = {
     'four_bar', 'slider_crank', 'parallel_cranks', 'rolling_disc',
     'cart_pendulum', 'cart_bead', 'spring_mass_damper', 'furuta_pendulum'}

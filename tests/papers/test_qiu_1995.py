@@ -396,16 +396,11 @@ def extra_of_macmillan(d):
     return found
 
 
-@cites(8, 9)
+@cites(8)
 @each_size
-def test_macmillan(c):
-    """(8), with rates of masses in the P of (9), printed as masses."""
+def test_masses_that_depend_on_time_alone(c):
+    """Erratum A6: two terms of (8) are one; the equation is Volterra's."""
     d, found, states = letters(c), method(c), everywhere(c)
-    left, turning = macmillan(d)
-    right = d.QF + d.QR + turning + d.P
-    assert same(left - right, -d.basic, states)
-    assert same(found.classical_equations('macmillan'), left - right, states)
-    # erratum A6: for m(t) two terms are one; the equation is Volterra's
     left = rate(d, gradient(d.tT, d.free[1])) - dotted(
         d.tm, d.tv, [rate(d, b) for b in d.base]) - d.P
     for form in 'volterra', 'macmillan':
@@ -455,17 +450,6 @@ def extra_of_nielsen(d):
     return found
 
 
-@cites(10)
-@each_size
-def test_nielsen(c):
-    """(10): accelerations are in the bracket; a dot is lost in our copy."""
-    d, found, states = letters(c), method(c), everywhere(c)
-    left, turning = nielsen(d)
-    right = d.QF + d.QR + turning + d.P
-    assert same(left - right, -d.basic, states)
-    assert same(found.classical_equations('nielsen-10'), left - right, states)
-
-
 @cites(8, 10, 13)
 def test_masses_that_depend_on_the_state():
     """Erratum A1: the P of (9) is not enough in (8), (10) and (13)."""
@@ -507,15 +491,20 @@ def other_nielsen(d):
         d, gradient(d.T, d.bound[0]))
 
 
-@cites(13)
+@cites(8, 9, 10, 13)
 @each_size
-def test_other_form_of_nielsen(c):
-    """(13), printed with dT/dq' on the left and velocities in the bracket."""
+@pytest.mark.parametrize('form, sides', [
+    ('macmillan', macmillan), ('nielsen-10', nielsen),
+    ('nielsen', other_nielsen)])
+def test_equations_with_the_reactive_terms(c, form, sides):
+    """(8), with rates of masses in the P of (9), printed as masses; (10):
+    accelerations are in the bracket, a dot is lost in our copy; (13), printed
+    with dT/dq' on the left and velocities in the bracket."""
     d, found, states = letters(c), method(c), everywhere(c)
-    left, right = other_nielsen(d)
+    left, right = sides(d)
     right += d.QF + d.QR + d.P
     assert same(left - right, -d.basic, states)
-    assert same(found.classical_equations('nielsen'), left - right, states)
+    assert same(found.classical_equations(form), left - right, states)
 
 
 # Appell, and the equations of the text after (14)

@@ -16,21 +16,13 @@ from sympy.solvers.solveset import NonlinearError
 import ready
 from kkt import anywhere, at, close, equal, number, t
 from sympy_constrained import RouthMethod, VaccoMethod
-from sympy_constrained.errors import UnsupportedFeatureError
 from sympy_constrained.models import MODELS
 
 UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
 METHODS = {'routh': RouthMethod, 'vacco': VaccoMethod}
 EXACT = mp.mpf(10)**-45
 # Models that neither class takes -> error and a part of its text.
-REFUSED = {
-    'rolling_disc_minimal': (UnsupportedFeatureError, 'put in by hand'),
-    'rolling_disc_contact': (UnsupportedFeatureError, 'put in by hand'),
-    'two_wheeled_cart': (UnsupportedFeatureError, '4 speeds'),
-    'bicycle': (UnsupportedFeatureError, '6 speeds'),
-    'heavy_top_quaternion': (UnsupportedFeatureError, '3 speeds'),
-    'bead_on_circle': (TypeError, 'nonideal_forces'),
-    'acceleration_level': (UnsupportedFeatureError, 'acceleration level')}
+REFUSED = ready.NOT_IN_VELOCITIES
 NONLINEAR = {'constant_speed_particle', 'appell_hamel'}
 TAKEN = [name for name in MODELS if name not in REFUSED]
 LAGRANGE = [name for name in TAKEN if name in ready.LAGRANGE]

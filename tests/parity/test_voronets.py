@@ -3,8 +3,6 @@
 That the corrected equations are the equations of motion of every ready model
 is one of tests/laws.
 """
-import functools
-
 import numpy as np
 import pytest
 from mpmath import mp
@@ -13,8 +11,7 @@ from sympy.physics.mechanics import dynamicsymbols
 import ready
 from kkt import at
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
-from sympy_constrained.errors import (
-    ConstraintError, RedundantConstraintsError, UnsupportedFeatureError)
+from sympy_constrained.errors import ConstraintError, RedundantConstraintsError
 from sympy_constrained.models import MODELS, model
 
 t = dynamicsymbols._t
@@ -24,42 +21,15 @@ REFUSED = {
     'parallel_cranks': (ConstraintError, 'redundant'),
     'coupler_on_cranks': (RedundantConstraintsError, 'follows'),
     'duplicated_rows': (RedundantConstraintsError, 'follows'),
-    'rolling_disc_minimal': (UnsupportedFeatureError, 'put in by hand'),
-    'rolling_disc_contact': (UnsupportedFeatureError, 'put in by hand'),
-    'two_wheeled_cart': (UnsupportedFeatureError, '4 speeds'),
-    'bicycle': (UnsupportedFeatureError, '6 speeds'),
-    'heavy_top_quaternion': (UnsupportedFeatureError, '3 speeds'),
-    'bead_on_circle': (TypeError, 'nonideal_forces'),
     'constant_speed_particle': (ConstraintError, 'not linear'),
     'appell_hamel': (ConstraintError, 'not linear'),
-    'acceleration_level': (UnsupportedFeatureError, 'acceleration level')}
-
-
-# The same motion in the speeds of the model and in velocities
-
-@functools.cache
-def given(name):
-    return ready.InVelocities(MODELS[name]())
+    **ready.NOT_IN_VELOCITIES}
 
 
 def dependent(m, names):
     chosen = [q for q in m.coordinates if q.func.__name__ in names.split()]
     assert len(chosen) == len(names.split())
     return chosen
-
-
-@functools.cache
-def embedded(name, names):
-    """The embedding, by the change of one name where the model says which
-    coordinates are dependent."""
-    case = given(name)
-    m = case.model
-    if not names:
-        return m.form(HamelEmbedding)
-    if m.shape == 'lagrange':
-        return m.form(HamelEmbedding, q_dependent=dependent(m, names))
-    return HamelEmbedding.from_method(
-        case.method, q_dependent=dependent(m, names))
 
 
 pytestmark = pytest.mark.usefixtures('digits')
@@ -109,7 +79,9 @@ def slope_of_rhs(h, values, states=None):
 
 def test_linearization_along_a_position_row_and_by_an_input():
     """Not at rest and not in balance: still the slope of ``rhs()``."""
-    case, h = given('cart_pendulum'), embedded('cart_pendulum', 'q_p')
+    case = ready.InVelocities(model('cart_pendulum'))
+    h = HamelEmbedding.from_method(
+        case.method, q_dependent=dependent(case.model, 'q_p'))
     values = case.state(2)
     force, = case.model.inputs
     A, B, r = h.linearize(A_and_B=True, op_point={

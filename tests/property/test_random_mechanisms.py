@@ -78,7 +78,7 @@ def test_by_hypothesis(random):
 
 def test_what_is_drawn():
     """All joints, loads and rows occur, and most cases have a motion."""
-    cases, ways = zip(*map(drawn, range(400)))
+    cases, ways = zip(*map(drawn, range(250)))
     joints = {body.joint for case in cases for body in case.bodies}
     rows = {row.kind for case in cases for row in case.rows}
     loads = {load.kind for case in cases for load in case.loads}
@@ -102,7 +102,7 @@ def test_what_is_drawn():
         usual = getattr(PLAIN, name)
         assert set(counter) == {*ALTERNATIVES[name], *(
             usual if name in CYCLES else [usual])}
-        assert min(counter.values()) > 10, name
+        assert min(counter.values()) > 5, name
 
 
 # Joints, rows and loads of several kinds.

@@ -281,21 +281,12 @@ def test_angular_accelerations_that_were_set(N, alpha, fits):
 
 # What is missing
 
-@pytest.mark.parametrize('connected', [True, False])
-def test_what_has_no_motion_is_named(N, connected):
-    B, P, motion = ReferenceFrame('B'), Point('P'), Model(N).motion
-    if connected:
-        P.set_pos(Point('O'), q1*N.x)
-    for call, match, thing in (
-            (lambda: motion.measure(q1*B.x, N), 'Frame B has no orientation '
-             'relative to frame N.*orient_', B),
-            (lambda: motion.angular_velocity(B, B), 'Frame B has no angular '
-             'velocity in N.*set_ang_vel', B),
-            (lambda: motion.velocity(P, N), 'Point P has no velocity in '
-             'N.*set_vel', P)):
-        with pytest.raises(KinematicsError, match=f'(?s){match}') as info:
-            call()
-        assert thing in vars(info.value).values()
+def test_what_has_no_motion_is_named(N):
+    B = ReferenceFrame('B')
+    with pytest.raises(KinematicsError, match='(?s)Frame B has no angular '
+                       'velocity in N.*set_ang_vel') as info:
+        Model(N).motion.angular_velocity(B, B)
+    assert B in vars(info.value).values()
 
 
 # Kinematic differential equations
