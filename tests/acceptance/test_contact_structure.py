@@ -51,6 +51,27 @@ def rolling_rates(values, *contacts):
 # -- structure -----------------------------------------------------------
 
 
+@pytest.mark.parametrize('make', [ellipsoid, torus, disc, ball])
+def test_explicit_and_augmented_quantities_agree(make, rng):
+    values, found = {}, []
+    for formulation in ('explicit', 'augmented'):
+        scene, contact, start = on_plane(make, formulation, mode='sliding')
+        values = {**start, **values}
+        if formulation == 'explicit':
+            values.update((u, rng.uniform(-1, 1)) for u in scene.u)
+        values[scene.u[2]] = 0.
+        lift = number(contact.normal_velocity, values)
+        values[scene.u[2]] = -lift
+        rolling_rates(values, contact)
+        numbers = [number(x, values) for x in (
+            *contact.slip_velocity, contact.pivot_speed,
+            *contact.trace_speeds(), *contact.relative_curvature())]
+        numbers += [*vector(values, scene.N, contact.normal), *vector(
+            values, scene.N, contact.trace_velocities()[0])]
+        found.append(np.array(numbers, float))
+    assert np.allclose(*found, rtol=0, atol=1e-13)
+
+
 @pytest.mark.parametrize('make', [
     torus, pytest.param(ellipsoid, marks=pytest.mark.slow)])
 def test_traces_of_rolling(make):
