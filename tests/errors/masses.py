@@ -5,8 +5,7 @@ from sympy.physics.vector import outer
 
 from errors.parts import (
     A, G, L, P, ROD, Case, flat, g, k, kane, m, t, u, x, y, z)
-from sympy_constrained import (
-    UdwadiaKalabaMethod, VaccoMethod, constraint_report)
+from sympy_constrained import UdwadiaKalabaMethod, VaccoMethod
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, MissingIngredientError)
 
@@ -46,10 +45,6 @@ CASES = (
          MissingIngredientError, 'The mass matrix is singular, so some',
          'accelerations are not determined',
          'Give every direction a mass or a constraint'),
-    Case('a coordinate without mass and constraint',
-         lambda: constraint_report(flat(qs=[x, y, z])), MissingIngredientError,
-         'The model does not determine the',
-         'the mass matrix and the constraints', 'remove its coordinate'),
     Case('vakonomic equations of a coordinate without mass',
          lambda: flat(VaccoMethod, qs=[x, y, z], hol_coneqs=[ROD]).rhs(),
          MissingIngredientError, '(V) is singular for all states',

@@ -76,11 +76,6 @@ LEVELS = (
 )
 
 CONTRADICTIONS = (
-    Case('holonomic constraints that contradict each other',
-         lambda: flat(hol_coneqs=[x - y, x - y - l]).acceleration,
-         InconsistentConstraintsError, 'No state was found that satisfies the',
-         'the best of 40 attempts leaves a residual',
-         'pass `sample={symbol: number, ...}` with values'),
     Case('accelerations that contradict each other',
          lambda: flat(acceleration_constraints=[FALL, 2*FALL + g]
                       ).multipliers,
