@@ -26,7 +26,6 @@ SPHERE = SphereSurface(B, C, R)
 VERTEX = VertexPoint(B, C)
 FLYING = RigidBody('flying', Point('far'), ALIEN)
 TURNED = N.orientnew('turned', 'axis', [x, N.z])
-MOVED = C.locatenew('moved', x*B.x)
 WHEEL = RigidBody('wheel', G2 := O.locatenew('G2', x*N.x), TURNED, M,
                   (inertia(TURNED, 0, 0, M), G2))
 G3 = O.locatenew('G3', u*N.x)

@@ -22,7 +22,6 @@ COMPILED = compile_equations(PENDULUM, VALUES)
 PUSHED = flat(Lagrangian=L + z*x)
 HIDDEN = flat(Lagrangian=L + f(x))
 EDGE = flat(Lagrangian=L + m*sqrt(y - 1))
-VAKONOMIC = rod(VaccoMethod)
 
 
 def compiled(constants=VALUES, model=PENDULUM, **options):
@@ -260,9 +259,9 @@ STARTS = (
          'The model has no constraints', 'and so no multipliers',
          'vakonomic motion is that of Lagrange'),
     Case('multipliers matched at one time',
-         lambda: matching_multipliers(VAKONOMIC, START, 1, constants=VALUES,
-                                      samples=1), ValueError, '`samples`',
-         'is 1', 'it must be a whole number from 2'),
+         lambda: matching_multipliers(
+             rod(VaccoMethod), START, 1, constants=VALUES, samples=1),
+         ValueError, '`samples`', 'is 1', 'it must be a whole number from 2'),
     Case('a history of what follows from the states',
          lambda: run()[x.diff(t, 2)], KeyError, "is no state or multiplier",
          'Rates of states are in `rates`',

@@ -600,15 +600,6 @@ def test_sentences():
     assert str(replace(good, reason='by luck')) == 'a agrees: by luck'
 
 
-def test_pictures(four_bar, tmp_path):
-    pytest.importorskip('matplotlib').use('Agg')
-    written = four_bar.save(tmp_path/'new'/'folder')
-    assert [path.name for path in written] == [
-        f'four_bar_{name}.png'
-        for name in ('comparison', 'overview', 'motion')]
-    assert all(path.stat().st_size > 5000 for path in written)
-
-
 def test_a_model_without_constraints_or_a_balance_of_energy():
     """A bead on a hoop that is turned at a constant rate."""
     pytest.importorskip('matplotlib').use('Agg')

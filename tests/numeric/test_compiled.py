@@ -15,7 +15,6 @@ from sympy_constrained import EquationsOfMotion, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstraintError, InconsistentConstraintsError, NotFiniteError)
 from sympy_constrained.numeric import compile_equations
-from sympy_constrained.numeric.codegen.native import has_llvm
 from sympy_constrained.numeric.compiled import KEPT_SOLVERS
 
 
@@ -86,30 +85,6 @@ def test_redundant_rows_change_the_multipliers_only(pendulum, doubled, states):
         lam, = pendulum.compiled.multipliers(0, state)
         np.testing.assert_allclose(doubled.compiled.multipliers(0, state),
                                    [lam/10, 3*lam/10])
-
-
-@pytest.mark.parametrize('backend', ['numpy'] + ['llvm']*has_llvm())
-def test_parallel_cranks_near_the_constraint_set(cranks, backend):
-    """A drift of 1e-7 must not make the third row an equation."""
-    compiled = compile_equations(cranks.compiled, backend=backend)
-    state, on_set = cranks.start, compiled.rhs(0, cranks.start)
-    solver = compiled.linear_solver(0, state)
-    quick = compiled.quick_rates(solver)
-    assert (quick is None) == (backend == 'numpy')
-    for i in range(6):
-        off = state.copy()
-        off[i] += 1e-7
-        W, r = compiled.matrices(0, off)
-        assert np.linalg.matrix_rank(W) >= 5
-        np.testing.assert_allclose(compiled.rhs(0, off), on_set, atol=1e-5)
-        wanted = cranks.compiled.rhs(0, off, solver=solver)
-        np.testing.assert_allclose(compiled.rhs(0, off, solver=solver),
-                                   wanted, rtol=1e-9, atol=1e-9)
-        if quick:
-            np.testing.assert_allclose(quick(0., off), wanted, rtol=1e-9,
-                                       atol=1e-9)
-    assert solver.rank == 5
-    assert compiled.linear_solver(0, off).rank == 5
 
 
 @pytest.mark.parametrize('name, upstream', [

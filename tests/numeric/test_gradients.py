@@ -93,32 +93,6 @@ def test_a_closed_form(end):
         motion.t[-1]*0.7, motion.t[-1]], atol=1e-11)    # a v = -v'
 
 
-def test_all_constants_of_the_squeezer():
-    """Geometry, too; against forward derivatives and differences."""
-    made, compiled, start = ready('andrews_squeezer')
-    end, cost = 0.005, compiled.states[0]
-    options = {'rtol': 1e-13, 'atol': 1e-14}
-    found = simulate(compiled, end, start, adjoint=True, **options).gradient(
-        compiled.constants, final_cost=cost, fixed=made.fixed)
-
-    def value(item, h):
-        changed = compiled.with_values({item: constants[item] + h})
-        return simulate(changed, end, consistent_state(
-            changed, start, made.fixed), t_eval=2, **options).x[-1, 0]
-
-    constants = dict(zip(compiled.constants, compiled.p))
-    some = compiled.constants[::7]
-    wanted = [differences(lambda h: value(item, h), 1e-3*constants[item])
-              for item in some]
-    assert np.abs([found[item] for item in some] - np.array(
-        wanted)).max() < 1e-8*np.abs(found.values).max()
-    some = compiled.constants[5::14]
-    forward = sensitivities(compiled, end, start, some, fixed=made.fixed,
-                            t_eval=2, **options).dx[-1, 0]
-    np.testing.assert_allclose([found[item] for item in some], forward,
-                               rtol=1e-9, atol=1e-12*np.abs(forward).max())
-
-
 def test_the_rows_of_a_rolling_disc_are_tangent():
     _, compiled, start = ready('rolling_disc')
     motion = simulate(compiled, 1, start, adjoint=True, **TIGHT)

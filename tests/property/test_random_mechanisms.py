@@ -247,9 +247,3 @@ def test_a_script_makes_the_case_again():
     names = {}
     exec(script(found, how, 'seed 2').rpartition('print(')[0], names)
     assert names['found'] == found and names['how'] == how
-
-
-def test_drawing_is_repeatable():
-    assert [drawn(seed) for seed in range(20)] == [
-        drawn(seed) for seed in range(20)]
-    assert mechanism(Random(1)) != mechanism(Random(2))
