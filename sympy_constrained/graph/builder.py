@@ -374,7 +374,7 @@ class GraphBuilder(Nodes):
         arguments = map(self.fingerprint, operands)
         try:
             shadow = float(SHADOW_FUNCTIONS[type(template).__name__](
-                *map(self.shadow, operands)))
+                *map(self.shadow, operands)) if operands else template)
         except (KeyError, TypeError, ValueError, OverflowError):
             shadow = math.nan
         value = digest(self.seed, 'call', index, *arguments) % PRIME
