@@ -55,18 +55,22 @@ def work_outputs(compiled):
 
 
 def constraints_work(equations):
-    """Whether rows move, or ``A u``, and so the power ``lam^T A u``, may
-    differ from zero where the velocity rows hold.
+    """Whether rows move, reactions are no ``A^T lam``, or ``A u``, and so the
+    power ``lam^T A u``, may differ from zero where the velocity rows hold.
 
     It does not if it equals them, or twice them if they are quadratic.
     """
     if {equations.t, *equations.specifieds} & {
             *equations.graph.symbols(('holonomic', 'velocity', 'b'))}:
         return True
-    g, out = equations.graph.load(None, ('A', 'velocity'))
-    rows = out['velocity']
+    g, out = equations.graph.load(None, ('A', 'velocity', 'W'))
+    rows, motion = out['velocity'], (
+        len(equations.unknowns) - len(equations.multipliers))
     u = [g.input(x, dynamic=True) for x in equations.u]
-    return len(out['A']) != len(rows) or not all(
+    forces = [*zip(*out['W'][:len(u)])][motion:]
+    return len(out['A']) != len(rows) or any(
+        x != -y for force, row in zip(forces, out['A'])
+        for x, y in zip(force, row)) or not all(
         any(g.same_value(g.dot(row, u), multiple)
             for multiple in (psi, g.add(psi, psi)))
         for row, [psi] in zip(out['A'], rows))
