@@ -402,12 +402,10 @@ def factored(A, rows):
                 pivot = i
         if not abs(A[pivot, k]) > 0:
             return 0.
-        sign *= np.sign(A[pivot, k])
-        if pivot != k:
-            sign = -sign
-            rows[k], rows[pivot] = rows[pivot], rows[k]
-            for j in range(n):
-                A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
+        sign *= np.sign(A[pivot, k])*(1 if pivot == k else -1)
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        for j in range(n):
+            A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
         for i in range(k + 1, n):
             factor = A[i, k]/A[k, k]
             A[i, k] = factor
