@@ -159,7 +159,8 @@ def check_sample(system, sample):
     check_kind('sample', sample, Mapping,
                "Give a dictionary of symbols and numbers.")
     check_known('sample', sample, (
-        *system.graph.inputs, *system.q, *system.u, system.t))
+        *system.graph.inputs, *system.q, *system.u, system.t,
+        *system.symbols))
 
 
 def random_values(system, sample, random, attempt):

@@ -4,6 +4,7 @@ A reference is an integer: ``0`` is zero, ``1`` is one, ``k > 0`` is node
 ``k`` and ``-k`` its negation. A node is a tuple ``(kind, x, y)``.
 """
 import math
+from fractions import Fraction
 from functools import reduce
 
 from sympy import Float, Rational
@@ -80,11 +81,12 @@ class GraphBuilder(Nodes):
         key = (ADD, a, b)
         ref = self._memo.get(key)
         if ref is None:
-            ref = self._memo[key] = self._sum(a, b)
+            ref = self._memo[key] = self._sum(key)
         return ref
 
-    def _sum(self, a, b):
+    def _sum(self, key):
         """A sum that is not in the memo, of ``a > 0`` and ``b``."""
+        _, a, b = key
         k, sign = (b, 1) if b > 0 else (-b, -1)
         first, second = self.nodes[a], self.nodes[k]
         if first[0] == second[0] == CONST:
@@ -97,15 +99,16 @@ class GraphBuilder(Nodes):
         if value >= PRIME:              # faster than %
             value -= PRIME
         d, e = self.depends[a], self.depends[k]
-        if value not in self._known and (
-                first[0] == MUL or second[0] == MUL):
-            ref = self._circle(a, b) if b > 0 and self._squared else None
+        if (first[0] == MUL or second[0] == MUL) and (
+                value not in self._known):
+            ref = self._circle(a, b) if b > 0 and (
+                a in self._squared or b in self._squared) else None
             if ref is None and not (d ^ e) & self.dynamic:
                 ref = self._collected(a, b)
             if ref is not None:
                 return ref
         s, t = self.shadows[a], sign*self.shadows[k]
-        return self._new((ADD, a, b), value, s + t, max(abs(s), abs(t)), d | e)
+        return self._new(key, value, s + t, max(abs(s), abs(t)), d | e)
 
     def _collected(self, a, b):
         """``(c + d)*x`` for ``c*x + d*x`` with constants, else None."""
@@ -208,14 +211,17 @@ class GraphBuilder(Nodes):
         key = (MUL, a, b)
         ref = self._memo.get(key)
         if ref is None:
-            ref = self._memo[key] = self._product(a, b)
+            ref = self._memo[key] = self._product(key)
         return sign*ref
 
-    def _product(self, a, b):
+    def _product(self, key):
         """A product that is not in the memo, of ``1 < a <= b``."""
+        _, a, b = key
         x, y = self.nodes[a], self.nodes[b]
-        if y[0] == CONST:
-            a, b, x, y = b, a, y, x
+        if y[0] == CONST:               # it becomes the first factor
+            _, a, b = key = MUL, b, a
+            x, y = y, x
+        kinds = x[0], y[0]
         if x[0] == CONST:
             if y[0] == CONST:
                 value = x[1]*y[1]
@@ -223,21 +229,20 @@ class GraphBuilder(Nodes):
             if y[0] == MUL and self.nodes[y[1]][0] == CONST:
                 return self.mul(self.mul(a, y[1]), y[2])
         ref = None
-        if x[0] == ROOT or y[0] == ROOT:
+        if ROOT in kinds:
             ref = self._square_of_root(a, b) or self._square_of_root(b, a)
         value = self.values[a]*self.values[b]
         value = (value & PRIME) + (value >> 127)    # faster than %
         if value >= PRIME:
             value -= PRIME
         d, e = self.depends[a], self.depends[b]
-        if ref is None and value not in self._known and (
-                x[0] == MUL or y[0] == MUL) and not (
+        if ref is None and MUL in kinds and value not in self._known and not (
                 d & self.dynamic and e & self.dynamic):
             ref = self._constants_first(a, b)
         if ref is not None:
             return ref
         shadow = self.shadows[a]*self.shadows[b]
-        ref = self._new((MUL, a, b), value, shadow, abs(shadow), d | e)
+        ref = self._new(key, value, shadow, abs(shadow), d | e)
         one, other = self._sines.get(a, 0), self._sines.get(b, 0)
         if one or other:
             self._sines.setdefault(ref, one | other)
@@ -288,15 +293,17 @@ class GraphBuilder(Nodes):
             return ref
         node = self.nodes[a]
         if node[0] == CONST:
-            value = 1/node[1]
+            value = Fraction(1, node[1])
             ref = self._memo[key] = self.constant(
                 value, sympy_float(value, node))
             return ref
         self._divides = True
         shadow = self.shadows[a]
         shadow = 1/shadow if shadow else math.nan
-        return self._new(key, pow(self.values[a], -1, PRIME), shadow,
-                         abs(shadow), self.depends[a])
+        ref = self._memo[key] = self._new(
+            key, pow(self.values[a], -1, PRIME), shadow, abs(shadow),
+            self.depends[a])
+        return ref
 
     def div(self, a, b):
         """Reference of ``a/b``."""
@@ -327,7 +334,9 @@ class GraphBuilder(Nodes):
         shadow = shadow**(1/degree) if shadow >= 0 else math.nan
         value = digest(
             self.seed, 'root', self.fingerprint(a), degree) % PRIME
-        return self._new(key, value, shadow, 1.0, self.depends[abs(a)])
+        ref = self._memo[key] = self._new(
+            key, value, shadow, 1.0, self.depends[abs(a)])
+        return ref
 
     def sincos(self, a):
         """References of the sine and the cosine of ``a``."""
@@ -336,16 +345,18 @@ class GraphBuilder(Nodes):
         if a < 0:
             s, c = self.sincos(-a)
             return -s, c
-        ref = self._memo.get((SIN, a, None))
+        sine, cosine = (SIN, a, None), (COS, a, None)
+        ref = self._memo.get(sine)
         if ref is not None:
-            return ref, self._memo[COS, a, None]
+            return ref, self._memo[cosine]
         tau = digest(self.seed, 'angle', self.values[a]) % PRIME
         scale = pow(1 + tau*tau, -1, PRIME)
         shadow, depends = self.shadows[a], self.depends[a]
-        s = self._new((SIN, a, None), 2*tau*scale % PRIME,
-                      math.sin(shadow), 1.0, depends)
-        c = self._new((COS, a, None), (1 - tau*tau)*scale % PRIME,
-                      math.cos(shadow), 1.0, depends)
+        s = self._memo[sine] = self._new(
+            sine, 2*tau*scale % PRIME, math.sin(shadow), 1.0, depends)
+        c = self._memo[cosine] = self._new(
+            cosine, (1 - tau*tau)*scale % PRIME, math.cos(shadow), 1.0,
+            depends)
         for k in (s, c):
             self._sines.setdefault(k, 1 << k % 64)
         return s, c
@@ -363,11 +374,13 @@ class GraphBuilder(Nodes):
         arguments = map(self.fingerprint, operands)
         try:
             shadow = float(SHADOW_FUNCTIONS[type(template).__name__](
-                *map(self.shadow, operands)))
+                *map(self.shadow, operands)) if operands else template)
         except (KeyError, TypeError, ValueError, OverflowError):
             shadow = math.nan
         value = digest(self.seed, 'call', index, *arguments) % PRIME
-        return self._new(key, value, shadow, 1.0, self.mask(operands))
+        ref = self._memo[key] = self._new(
+            key, value, shadow, 1.0, self.mask(operands))
+        return ref
 
     # -- linear combinations ---------------------------------------------
 

@@ -30,7 +30,7 @@ def reachable(builder, refs, mask, stop=()):
         seen.add(k)
         kind, x, y = nodes[k]
         if kind == ADD or kind == MUL:          # most nodes, so first
-            stack += x, abs(y)
+            stack += x, y if y > 0 else -y
         else:
             stack += operands(nodes[k])
     return sorted(seen)
@@ -85,7 +85,9 @@ class Derivation:
         g, of, known = self.builder, self._of, self.memo.get
         kind, x, y = g.nodes[k]
         if kind == MUL:                         # most nodes, so first
-            return g.add(g.mul(y, known(x, 0)), g.mul(x, known(y, 0)))
+            dx, dy = known(x, 0), known(y, 0)
+            return (g.add(g.mul(y, dx), g.mul(x, dy)) if dx and dy else
+                    g.mul(y, dx) if dx else g.mul(x, dy))
         if kind == ADD:
             return g.add(known(x, 0), of(y))
         pieces = kind == CALL and chosen(g.templates[x])

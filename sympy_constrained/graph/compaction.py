@@ -4,6 +4,7 @@ Sums and products of two become those of many where a part has one user. Then
 common factors are taken out of sums, and pairs that several sums or products
 have in common become nodes, the most frequent first.
 """
+from bisect import bisect_left
 from collections import Counter
 from functools import partial
 from heapq import heapify, heappop, heappush
@@ -36,16 +37,21 @@ class Parts:
 
     def __init__(self, nodes, order, uses):
         self.nodes = nodes
-        self.order = order
         self.next = len(nodes)
-        self.sums, self.products = {}, {}
-        tables = {ADD: self.sums, MUL: self.products}
+        sums, products = self.sums, self.products = {}, {}
+        self.others = []
         for k in order:
             kind, x, y = nodes[k]
-            if kind != ADD and kind != MUL:
+            if kind == MUL:
+                table = products
+            elif kind == ADD:
+                table = sums
+            else:
+                self.others.append(k)
                 continue
-            table = tables[kind]
-            parts = table.pop(x, [x]) if uses[x] == 1 else [x]
+            parts = [x]
+            if uses[x] == 1 and x in table:
+                parts = table.pop(x)
             j = y if y > 0 else -y
             if uses[j] == 1 and j in table:
                 parts += signed(table.pop(j), y)
@@ -53,7 +59,7 @@ class Parts:
                 parts.append(y)
             table[k] = parts
         # sums and products with one user
-        self.single = {k for table in tables.values() for k in table
+        self.single = {k for table in (sums, products) for k in table
                        if uses[k] == 1}
 
     def new(self):
@@ -74,8 +80,8 @@ class Parts:
                 waiting.pop()
                 continue
             if k not in begun:
-                factors = [x for ref in self.sums[k]
-                           for x in self.factors(ref)]
+                factors = [*chain.from_iterable(
+                    map(self.factors, self.sums[k]))]
                 if len({*factors}) == len(factors):     # most sums
                     waiting.pop()
                     continue
@@ -121,32 +127,34 @@ class Parts:
     def written(self, refs):
         """Nodes of two operands, and the map of references."""
         nodes, sums, products = self.nodes, self.sums, self.products
-        known, moved = {}, {}           # nodes in order, with their numbers
-
-        def node(key):
-            return known.setdefault(key, len(known))
-
+        known = {}                      # nodes in order, with their numbers
+        moved = [None]*2*self.next      # also by negative references
         for k in (0, 1):
-            moved[k], moved[-k] = node(nodes[k]), -k
-        # outputs and nodes that are no part of others, the last first
-        waiting = [abs(ref) for ref in reversed(refs)] + [
-            k for k in reversed(self.order) if k in sums or k in products
-            or nodes[k][0] != ADD and nodes[k][0] != MUL]
+            moved[k] = number(known, nodes[k])
+            moved[-k] = -k
+        # nodes that are no part of others, and outputs; the first is the last
+        waiting = sorted(chain(self.others, sums, products))
+        del waiting[bisect_left(waiting, len(nodes)):]
+        waiting += map(abs, refs)
+        waiting.reverse()
+        moved_of = moved.__getitem__
         while waiting:
-            k = waiting[-1]
-            if k in moved:
-                waiting.pop()
+            k = waiting.pop()
+            if moved[k] is not None:
                 continue
-            write, parts = ((product_of, products[k]) if k in products else
-                            (sum_of, sums[k]) if k in sums else
-                            self._as_before(k))
-            try:
-                ref = write([moved[x] for x in parts], node)
-            except KeyError:
-                waiting += [abs(x) for x in parts if x not in moved]
+            if k in products:
+                write, parts = product_of, products[k]
+            elif k in sums:
+                write, parts = sum_of, sums[k]
+            else:
+                write, parts = self._as_before(k)
+            operands = [*map(moved_of, parts)]
+            if None in operands:
+                waiting.append(k)
+                waiting += [abs(x) for x in parts if moved[x] is None]
                 continue
-            moved[k], moved[-k] = ref, -ref
-            waiting.pop()
+            ref = moved[k] = write(known, operands)
+            moved[-k] = -ref
         return list(known), moved
 
     def _as_before(self, k):
@@ -165,16 +173,20 @@ class CommonPairs:
         self.new, self.table = parts.new, table
         self.counts = Counter(map(abs, chain.from_iterable(table.values())))
         self.whole = {}                 # pair -> the node that consists of it
-        for k, refs in table.items():
-            refs.sort(key=abs)
-            self._note(k)
+        if max(map(len, table.values()), default=0) > 2:
+            for k, refs in table.items():
+                refs.sort(key=abs)
+                self._note(k)
 
     def _note(self, k):
         """Remember a node that consists of a pair, or of its negative."""
         refs = self.table[k]
         if len(refs) == 2:
-            sign = 1 if refs[0] > 0 else -1
-            self.whole.setdefault((sign*refs[0], sign*refs[1]), sign*k)
+            x, y = refs
+            if x > 0:
+                self.whole.setdefault((x, y), k)
+            else:
+                self.whole.setdefault((-x, -y), -k)
 
     def share(self):
         """Form pairs that occur more than once only once."""
@@ -285,34 +297,41 @@ def signed(refs, sign):
     return refs if sign > 0 else [-ref for ref in refs]
 
 
-def function_of(old, refs, node):
+def number(known, key):
+    """Number of a node among the known ones."""
+    return known.setdefault(key, len(known))
+
+
+def function_of(old, known, refs):
     """Reference of a node like ``old`` with these operands."""
     kind, x, y = old
     if kind == CALL:
-        return node((CALL, x, tuple(refs)))
+        return number(known, (CALL, x, tuple(refs)))
     if not refs:
-        return node(old)
+        return number(known, old)
     if refs[0] > 0 or kind == ROOT:
-        return node((kind, refs[0], y))
-    return node((kind, -refs[0], None))*(1 if kind == COS else -1)
+        return number(known, (kind, refs[0], y))
+    return number(known, (kind, -refs[0], None))*(1 if kind == COS else -1)
 
 
-def product_of(refs, node):
-    """Reference of a product of many, by ``node(key)``."""
+def product_of(known, refs):
+    """Reference of a product of many."""
     sign, ref = 1, 0
     for x in refs:
         if x < 0:
             sign, x = -sign, -x
         if ref:
-            x = node((MUL, ref, x) if ref < x else (MUL, x, ref))
+            x = known.setdefault((MUL, ref, x) if ref < x else (MUL, x, ref),
+                                 len(known))
         ref = x
     return sign*ref
 
 
-def sum_of(refs, node):
+def sum_of(known, refs):
     ref = refs[0]
     for x in refs[1:]:
         if 0 < x < ref or ref < 0 < x or ref < x < 0:
             ref, x = x, ref
-        ref = node((ADD, ref, x)) if ref > 0 else -node((ADD, -ref, -x))
+        sign = 1 if ref > 0 else -1
+        ref = sign*known.setdefault((ADD, sign*ref, sign*x), len(known))
     return ref

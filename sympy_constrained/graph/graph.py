@@ -2,7 +2,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import compress
 from math import inf
+from operator import itemgetter
 
 from mpmath import fp
 from sympy import ImmutableDenseMatrix, Symbol, lambdify
@@ -103,19 +105,17 @@ class Graph:
         if compact:
             nodes, moved = compacted(
                 builder.nodes, order, uses, flat(outputs))
-            moved = moved.get
+            moved = moved.__getitem__
         else:
             nodes, moved = copied(builder.nodes, order)
-        inputs, templates = (
-            positions(sorted({x for kind, x, _ in nodes if kind == wanted}))
-            for wanted in (INPUT, CALL))
-        place = {INPUT: inputs, CALL: templates}
+        kinds = [*map(itemgetter(0), nodes)]
+        inputs, templates = (renumbered(nodes, [*compress(
+            range(len(nodes)), map(kind.__eq__, kinds))])
+            for kind in (INPUT, CALL))
         return cls(
             builder.time, tuple(builder.inputs[p] for p in inputs),
             tuple(bool(builder.dynamic >> p & 1) for p in inputs),
-            tuple([(node[0], place[node[0]][node[1]], node[2])
-                   if node[0] in place else node for node in nodes]),
-            tuple(builder.templates[p] for p in templates),
+            tuple(nodes), tuple(builder.templates[p] for p in templates),
             mapped(outputs, moved), builder.at_states)
 
     def compacted(self, names=None):
@@ -128,7 +128,7 @@ class Graph:
             self.nodes, *used_nodes(self.nodes, self._flat(names)),
             self._flat(None))
         return replace(self, nodes=tuple(nodes),
-                       _refs=mapped(self._refs, moved.get))
+                       _refs=mapped(self._refs, moved.__getitem__))
 
     def load(self, builder=None, names=None):
         """Rebuild outputs in a builder, a new one by default.
@@ -361,6 +361,15 @@ def copied(nodes, order):
         for kind, x, y in map(nodes.__getitem__, order)], moved
 
 
+def renumbered(nodes, places):
+    """Number what nodes in some places refer to from zero, in its order."""
+    new = positions(sorted({nodes[i][1] for i in places}))
+    for i in places:
+        kind, x, y = nodes[i]
+        nodes[i] = kind, new[x], y
+    return new
+
+
 def positions(items):
     return {item: i for i, item in enumerate(items)}
 
@@ -370,7 +379,7 @@ def flat(outputs):
 
 
 def mapped(outputs, moved):
-    return {name: (tuple(tuple(map(moved, row)) for row in rows), columns)
+    return {name: (tuple([tuple(map(moved, row)) for row in rows]), columns)
             for name, (rows, columns) in outputs.items()}
 
 

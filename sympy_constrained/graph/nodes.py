@@ -3,6 +3,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import compress
 
 from sympy import Symbol
 
@@ -25,7 +26,7 @@ class Nodes:
     def __init__(self, time=Symbol('t'), seed=0):
         self.time = time
         self.seed = seed
-        self.nodes = [(CONST, Fraction(0), None), (CONST, Fraction(1), None)]
+        self.nodes = [(CONST, 0, None), (CONST, 1, None)]
         self.values = [0, 1]            # fingerprints
         self.shadows = [0.0, 1.0]
         self.depends = [0, 0]           # bit i: depends on input i
@@ -69,7 +70,8 @@ class Nodes:
         ref = self._constants.get(value)
         if ref is not None:
             return ref
-        value = Fraction(value)
+        if not isinstance(value, int):
+            value = Fraction(value)
         if value < 0:
             return -self.constant(-value, None if text is None else -text)
         number = value.numerator*pow(value.denominator, -1, PRIME) % PRIME
@@ -95,9 +97,8 @@ class Nodes:
             # never is
             unwanted = self.unwanted & ~depends if depends else -1
             if not differs and not self.depends[abs(ref)] & unwanted:
-                self._memo[key] = ref
                 return ref
-        ref = self._memo[key] = len(self.nodes)
+        ref = len(self.nodes)
         self.nodes.append(key)
         self.values.append(value)
         self.shadows.append(shadow)
@@ -153,4 +154,5 @@ class Nodes:
     def symbols_of(self, *refs):
         """The inputs on which any of the references depend."""
         mask = self.mask(refs)
-        return tuple(s for i, s in enumerate(self.inputs) if mask >> i & 1)
+        return tuple(compress(
+            self.inputs, map(int, reversed(bin(mask)[2:]))))

@@ -8,9 +8,9 @@ from fractions import Fraction
 from warnings import warn
 
 from sympy import (
-    Add, Derivative, Dummy, Expr, Float, Heaviside, Max, Mul, NumberSymbol,
-    Piecewise, Pow, Rational, S, Symbol, SympifyError, UnevaluatedExpr, cos,
-    cot, csc, exp, sec, sin, sympify, tan)
+    Add, Derivative, Dummy, Expr, Float, Heaviside, Integer, Max, Mul,
+    NumberSymbol, Piecewise, Pow, Rational, S, Symbol, SympifyError, Tuple,
+    UnevaluatedExpr, cos, cot, csc, exp, sec, sin, sympify, tan)
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef, Subs
 from sympy.functions.combinatorial.factorials import factorial
@@ -31,7 +31,9 @@ SLOTS = tuple(Dummy(f'slot{i}', dummy_index=7000000 + i, real=True)
 
 
 def derivative(x, time, count=1):
-    """The time derivative of a function of time; ``x.diff`` is slow."""
+    """The time derivative of a function of time; SymPy's is slow."""
+    if isinstance(x, AppliedUndef):
+        return Expr.__new__(Derivative, x, Tuple(time, Integer(count)))
     return Derivative(x, (time, count))
 
 
@@ -92,7 +94,7 @@ def leaf(builder, e):
     if isinstance(e, (Symbol, Indexed, MatrixElement, Quantity)):
         if not e.is_commutative:
             raise unreadable(e)
-        return builder.input(e, dynamic=e == builder.time)
+        return builder.input(e, dynamic=e in {builder.time})    # by hash
     if is_function_of(e, builder.time):
         return builder.input(e, dynamic=True)
     if not isinstance(e, Expr) or e.is_Atom or e.is_Matrix:
@@ -104,13 +106,17 @@ def number(builder, e):
     if isinstance(e, NumberSymbol):
         return builder.call(e, ())
     if isinstance(e, Rational):
-        return builder.constant(
-            int(e.p) if e.q == 1 else Fraction(int(e.p), int(e.q)))
+        return builder.constant(exact(e))
     if not e.is_finite:
         raise unreadable(e)
     sign, man, exponent, _ = e._mpf_
     value = Fraction(int(man))*Fraction(2)**exponent
     return builder.constant(-value if sign else value, e)
+
+
+def exact(e):
+    """An exact number of Python."""
+    return int(e.p) if e.q == 1 else Fraction(int(e.p), int(e.q))
 
 
 def is_function_of(e, time):
@@ -211,9 +217,9 @@ def of_call(e):
 
 
 def rational_exponent(e):
-    """The exponent of a power as a Fraction, or None; 0.5 and 0.25 count."""
+    """The exact exponent of a power, or None; 0.5 and 0.25 count."""
     if isinstance(e.exp, Rational):
-        return Fraction(int(e.exp.p), int(e.exp.q))
+        return exact(e.exp)
     if isinstance(e.exp, Float) and e.exp.is_finite:
         value = Fraction(float(e.exp))
         if value.denominator <= 4 and abs(value) < 100:
@@ -269,6 +275,11 @@ def of_user_function(e):
     return template, tuple(x.xreplace(point) for x in arguments)
 
 
+# Of a sine, a cosine and one.
+QUOTIENTS = {sin: (0, 2), cos: (1, 2), tan: (0, 1), cot: (1, 0), sec: (2, 1),
+             csc: (2, 0)}
+
+
 def combine(builder, e, template, refs):
     """Reference of an expression from the references of its operands."""
     if template is not None:            # SymPy may reduce it to an operand
@@ -276,10 +287,9 @@ def combine(builder, e, template, refs):
             builder.call(template, refs))
     if isinstance(e, Pow):
         return rational_power(builder, e, refs[0])
-    s, c = builder.sincos(refs[0])
-    numerator, denominator = {sin: (s, 1), cos: (c, 1), tan: (s, c),
-                              cot: (c, s), sec: (1, c), csc: (1, s)}[e.func]
-    return builder.div(numerator, denominator)
+    parts = *builder.sincos(refs[0]), 1
+    numerator, denominator = QUOTIENTS[type(e)]
+    return builder.div(parts[numerator], parts[denominator])
 
 
 def rational_power(builder, e, base):

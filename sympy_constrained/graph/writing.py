@@ -4,6 +4,10 @@ SymPy evaluates nested expressions up to a readable size. Larger ones are built
 unevaluated and bypass SymPy's cache, which would compare trees. Never walk
 them: a thousand operations may be a tree of millions.
 """
+from collections import deque
+from itertools import compress
+from math import inf
+
 from sympy import (
     Add, Derivative, Dummy, Float, Mul, Pow, Rational, S, cos, sin)
 
@@ -16,9 +20,21 @@ READABLE = 300                  # operations
 
 def used_nodes(nodes, refs):
     """Indices of the nodes in ``refs``, in node order, and use counts."""
+    uses = counted(refs)
+    deque(visited(nodes, uses), 0)
+    return [*compress(range(len(uses)), uses)], uses
+
+
+def counted(refs):
+    """Use counts of the nodes in a list of references alone."""
     uses = [0]*(max(map(abs, refs), default=0) + 1)
     for ref in refs:
         uses[abs(ref)] += 1
+    return uses
+
+
+def visited(nodes, uses):
+    """Yield the nodes in use, the last first, and count what they use."""
     for k in range(len(uses) - 1, 1, -1):
         if uses[k]:
             kind, x, y = nodes[k]
@@ -28,14 +44,17 @@ def used_nodes(nodes, refs):
             elif kind != CONST and kind != INPUT:
                 for j in operands(nodes[k]):
                     uses[j] += 1
-    return [k for k, count in enumerate(uses) if count], uses
+            yield kind
 
 
-def operation_count(nodes, refs):
-    """Number of operations; signs are free."""
-    order, _ = used_nodes(nodes, refs)
-    kinds = [nodes[k][0] for k in order]
-    return len(kinds) - kinds.count(CONST) - kinds.count(INPUT)
+def operation_count(nodes, refs, most=inf):
+    """Number of operations, or a number beyond ``most``; signs are free."""
+    count = 0
+    for kind in visited(nodes, counted(refs)):
+        count += kind != CONST and kind != INPUT
+        if count > most:
+            break
+    return count
 
 
 def number(node):

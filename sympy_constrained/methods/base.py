@@ -145,14 +145,15 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     def _build(self):
         """Make the system anew and forget what was computed from the old."""
         arguments, is_kane = self._arguments, self._shape == 'kane'
+        has_bodies = not is_kane or arguments['bodies'] is not None
         system = self._new_system(self._in_velocities)
         if self._in_velocities and is_kane:     # speeds may have become
             self._drop_from_sample({*speeds_of(arguments)} - {*system.u})
-        if not is_kane or arguments['bodies'] is not None:
+        if has_bodies:
             check_sample(system, self._sample)
             if arguments.get('velocity_constraints') is not None:
                 warn_of_added_rows(system, self._sample)
-        if self._drops_repetitions and is_kane:
+        if self._drops_repetitions and is_kane and has_bodies:
             given = {*system.graph.inputs}
             system = without_repetitions(system, self._sample)
             self._drop_from_sample(given - {*system.graph.inputs})

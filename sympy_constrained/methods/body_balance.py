@@ -1,7 +1,6 @@
 """Newton's and Euler's laws of bodies that joints connect, on the graph."""
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sympy.physics.mechanics import RigidBody
@@ -70,8 +69,8 @@ class Balance:
         """``m*a`` and the rate of the central angular momentum."""
         g, kinematics = self.g, self.kinematics
         assembly, none = Assembly(kinematics), Applied(kinematics)
-        axes = replace(axes_of_body(kinematics, body), linear=self.axes,
-                       angular=self.axes)
+        axes = axes_of_body(kinematics, body)._replace(
+            linear=self.axes, angular=self.axes)
         mass, rate, momentum = read(g, body.mass), ZERO, ZERO
         v, bias = translation(assembly, body, mass, axes, none, False)
         rate = self._with_rates(bias, v, lambda x: g.scaled(mass, x))

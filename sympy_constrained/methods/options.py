@@ -22,7 +22,7 @@ def call_signature(cls):
     """The arguments of both shapes, as keywords, and the options."""
     given = {name: keyword(name, parameter.default)
              for shape in SHAPES.values()
-             for name, parameter in shape.parameters.items()}
+             for name, parameter in signature(shape).parameters.items()}
     return Signature([Parameter('args', Parameter.VAR_POSITIONAL),
                       *{**given, **options_of(cls)}.values()])
 

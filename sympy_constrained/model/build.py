@@ -3,7 +3,9 @@
 Input is normalised here; everything behind works on the graph of a
 :class:`.ConstrainedSystem`.
 """
+from functools import partial
 from itertools import chain
+from math import inf
 
 from sympy import Derivative, Dummy, Matrix, Symbol
 from sympy.core.function import AppliedUndef
@@ -69,33 +71,42 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
             as_list(arguments['forcelist'], 'forcelist'), True)}
 
     def formed(composite):
-        parts = form(shape, arguments, composite, nonideal_forces,
-                     stabilization, generalized_forces, in_velocities,
-                     exchange)
-        builder, blocks, _ = parts
-        count = several and operation_count(builder.nodes, [
-            ref for name in ('M', 'Q', 'A', 'b') for row in blocks[name]
-            for ref in row])
-        return count, not composite, parts
+        return form(shape, arguments, composite, nonideal_forces,
+                    stabilization, generalized_forces, in_velocities,
+                    exchange)
 
     several = shape == 'kane' and len(bodies) >= 3
     composite = several and moves_far(frame, bodies, SHORT)
     best = formed(composite)
-    if several and is_doubtful(best[0], composite, frame, len(bodies)):
-        best = min(best, formed(not composite))
-    builder, blocks, fields = best[-1]
+    if several and is_doubtful(partial(count, best), composite, frame,
+                               len(bodies)):
+        both = [best, formed(not composite)]
+        best = min(both if composite else both[::-1], key=count)
+    builder, blocks, fields = best
     return ConstrainedSystem(
         graph=freeze(builder, blocks, fields['q'], fields['u'],
                      SOLVED if len(builder.nodes) < MOST_COMPACTED else ()),
         **fields)
 
 
+def count(formed, most=inf):
+    """Number of operations of accelerations, or a number beyond ``most``."""
+    builder, blocks, _ = formed
+    return operation_count(builder.nodes, [
+        ref for name in ('M', 'Q', 'A', 'b') for row in blocks[name]
+        for ref in row], most)
+
+
 def is_doubtful(count, composite, frame, size):
-    """Whether the other route may well take fewer operations."""
-    if count <= SMALL or not composite:
-        return not SMALL < count <= LARGE_OF_MANY
-    return count <= (LARGE if size <= FEW else LARGE_OF_MANY) and (
-        not turns_in_plane(frame))
+    """Whether the other route may well take fewer operations.
+
+    ``count`` is a function of the largest number that matters.
+    """
+    if not composite:
+        return not SMALL < count(LARGE_OF_MANY) <= LARGE_OF_MANY
+    most = (SMALL if turns_in_plane(frame) else
+            LARGE if size <= FEW else LARGE_OF_MANY)
+    return count(most) <= most
 
 
 def form(shape, arguments, composite, nonideal_forces, stabilization,
@@ -139,8 +150,9 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
     check_velocities(kinematics, bodies)
     if power_is_costly(builder, blocks):
         blocks['power'] = []
+    time = {builder.time}               # compared by hash
     symbols = tuple(x for x in builder.inputs
-                    if isinstance(x, Symbol) and x != builder.time)
+                    if isinstance(x, Symbol) and x not in time)
     return builder, blocks, dict(
         fields, stabilization=stabilization, symbols=symbols,
         masses=tuple(exchange.rates) if exchange else (), **of_rows)

@@ -27,16 +27,17 @@ def kane_shape(frame, q_ind, u_ind, kd_eqs=None, q_dependent=None,
                explicit_kinematics=True, kd_eqs_solver='LU',
                constraint_solver='LU', nonholonomic_constraints=None):
     """The arguments of ``KanesMethod``, in its order."""
+    return locals()
 
 
 def lagrange_shape(Lagrangian, qs, forcelist=None, bodies=None, frame=None,
                    hol_coneqs=None, nonhol_coneqs=None, *,
                    acceleration_constraints=None):
     """The arguments of ``LagrangesMethod``, in its order, and one of ours."""
+    return locals()
 
 
-SHAPES = {'kane': inspect.signature(kane_shape),
-          'lagrange': inspect.signature(lagrange_shape)}
+SHAPES = {'kane': kane_shape, 'lagrange': lagrange_shape}
 # What an argument of one shape is called in the other.
 COUNTERPARTS = {
     'configuration_constraints': 'hol_coneqs',
@@ -79,20 +80,19 @@ def shape_by_first(first):
 def bind_arguments(name, args, kwargs, options=()):
     """Return the shape of a call and its arguments with defaults."""
     shape = shape_of(args, kwargs)
-    signature = SHAPES[shape]
-    upstream = 'KanesMethod' if shape == 'kane' else 'LagrangesMethod'
     try:
-        bound = signature.bind(*args, **kwargs)
+        arguments = SHAPES[shape](*args, **kwargs)
     except TypeError as error:
-        hints = [hint_for(key, signature.parameters, options)
-                 for key in kwargs if key not in signature.parameters]
+        known = inspect.signature(SHAPES[shape]).parameters
+        fact = str(error).removeprefix(f'{shape}_shape() ')
+        hints = [hint_for(key, known, options)
+                 for key in kwargs if key not in known]
+        upstream = 'KanesMethod' if shape == 'kane' else 'LagrangesMethod'
         raise TypeError(
-            f"{name}: {error}. {' '.join([*hints, '']) or 'Correct it. '}"
-            f"In {upstream}'s shape the arguments are "
-            f"{', '.join(signature.parameters)}; options are "
-            f"{', '.join(options)}.") from None
-    bound.apply_defaults()
-    return shape, {key: own(value) for key, value in bound.arguments.items()}
+            f"{name}: {fact}. {' '.join([*hints, '']) or 'Correct it. '}"
+            f"In {upstream}'s shape the arguments are {', '.join(known)}; "
+            f"options are {', '.join(options)}.") from None
+    return shape, {key: own(value) for key, value in arguments.items()}
 
 
 def lagrangian_call(arguments):

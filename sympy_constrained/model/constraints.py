@@ -156,19 +156,27 @@ def multiples(g, residuals, slopes, states):
     ``slopes`` are the derivatives of the rows by some of the ``states``, on
     which neither ``c`` nor ``rest`` depends.
     """
-    groups = {}
-    for k, row in enumerate(slopes):
-        values = list(map(g.fingerprint, row))
-        size = pow(next(filter(None, values), 1), -1, PRIME)
-        groups.setdefault(tuple(x*size % PRIME for x in values), []).append(k)
-    for i, *others in groups.values():
-        column = next((j for j, x in enumerate(slopes[i]) if x), None)
-        for j in others if column is not None else ():
-            c = g.div(slopes[j][column], slopes[i][column])
+    first = {}                      # by zeros: rows that are no multiples
+    for j, row in enumerate(slopes):
+        others = first.setdefault(tuple(map(bool, row)), [])
+        i = next((i for i in others if proportional(g, row, slopes[i])), None)
+        if i is None:
+            others.append(j)
+        elif any(row):
+            column = next(k for k, x in enumerate(row) if x)
+            c = g.div(row[column], slopes[i][column])
             rest = g.sub(residuals[j][0], g.mul(c, residuals[i][0]))
             if rest and not any(gradient(g, c, states)
                                 + gradient(g, rest, states)):
                 yield j, i, rest
+
+
+def proportional(g, row, other):
+    """Whether rows with the same zeros are multiples of each other."""
+    pairs = [(g.fingerprint(x), g.fingerprint(y))
+             for x, y in zip(row, other) if x]
+    return all((x*pairs[0][1] - y*pairs[0][0]) % PRIME == 0
+               for x, y in pairs[1:])
 
 
 def not_implied(g, rows, numbers):

@@ -26,7 +26,7 @@ def remembered(method):
     """A method whose values are kept in the memo of its object."""
     @wraps(method)
     def kept(self, *arguments):
-        key = method, *arguments
+        key = method, arguments
         value = self._memo.get(key)
         if value is None:
             value = self._memo[key] = method(self, *arguments)
@@ -103,7 +103,11 @@ class Geometry:
 
     def _known(self, method, *arguments):
         """The values of a quantity that were found before, by object."""
-        return self._memo.setdefault((method, *arguments), {})
+        key = method, arguments
+        known = self._memo.get(key)
+        if known is None:
+            known = self._memo[key] = {}
+        return known
 
     def rotation(self, axes, frame):
         """Rows of ``R`` with ``v_axes = R*v_frame``."""

@@ -11,7 +11,6 @@ or from a Lagrangian. Both give :class:`Kinetics`.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 from warnings import warn
 
@@ -116,7 +115,7 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
     route = None
     if composite and kinematics.oriented.keys() >= {
             axes.inertia for axes in written}:
-        common = common_axes(kinematics, bodies)
+        common = common_axes(kinematics, bodies, written)
         route = CompositeRoute(assembly, bodies, common)
         written = [BodyAxes(common, common, axes.inertia) for axes in written]
     written, homes = with_one_home(bodies, written)
@@ -162,8 +161,7 @@ def moves_by_prescription(kinematics, kinetic):
         return bool(kinetic)
 
 
-@dataclass(frozen=True)
-class BodyAxes:
+class BodyAxes(NamedTuple):
     """The frames in which the quantities of one body are written.
 
     ``linear`` for the mass centre, ``angular`` for rotation and torque,
@@ -193,12 +191,11 @@ def axes_of_body(kinematics, body):
     return BodyAxes(axes, axes, axes)
 
 
-def common_axes(kinematics, bodies):
+def common_axes(kinematics, bodies, written):
     """The last frame on the way to all bodies and fixed in none of them."""
     # The motion that bodies share does not turn up in the mass matrix then.
     common, own = None, set()
-    for body in bodies:
-        axes = axes_of_body(kinematics, body).inertia
+    for body, axes in zip(bodies, (x.inertia for x in written)):
         own |= {axes, getattr(body, 'frame', axes)}
         way = kinematics.way_to(axes)
         common = way if common is None else [

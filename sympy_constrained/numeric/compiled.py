@@ -336,7 +336,11 @@ class CompiledEquations(Evaluator):
             ..., self.motion:]
 
     def constraint_forces(self, t, x, p=None, solver=None):
-        """``Q_c = M*u' - Q``, shape (o,)."""
+        """``Q_c = M*u' - Q``, shape (o,).
+
+        One for each speed that is solved for. Zero where the constraints are
+        embedded; the forces are ``A^T*lam`` of the :meth:`multipliers` then.
+        """
         outputs, z = self._solved(('rates', 'M', 'Q'), t, x, p, solver)
         rates = np.concatenate(
             [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1)

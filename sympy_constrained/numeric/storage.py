@@ -1,13 +1,12 @@
 """Trajectories as files.
 
-An archive of NumPy contains a JSON text, in which types and shapes represent
-arrays, and the entries of all arrays: numbers and names, no code.
+An archive of NumPy contains all arrays, and a JSON text that names them:
+numbers and names, no code.
 """
 from __future__ import annotations
 
 import csv
 import json
-import math
 import os
 import shutil
 from contextlib import suppress
@@ -18,7 +17,7 @@ from uuid import uuid4
 import numpy as np
 
 
-FORMAT = 'sympy_constrained trajectory 3'
+FORMAT = 'sympy_constrained trajectory 4'
 ARRAY = '__array__'
 
 
@@ -35,19 +34,19 @@ def write_csv(path, columns):
 
 def write_archive(path, content):
     """Write nested dictionaries and lists that contain arrays."""
-    entries = []
+    arrays = {}
 
     def represented(value):
         if not isinstance(value, np.ndarray):
             return float(value)         # a number of NumPy
-        entries.append(value.tobytes())
-        return {ARRAY: [value.dtype.str, value.shape]}
+        name = f'array {len(arrays)}'
+        arrays[name] = value
+        return {ARRAY: name}
 
     about = json.dumps({'format': FORMAT, 'content': content},
                        default=represented)
     written(path, lambda file: np.savez_compressed(
-        file, about=np.array(about),
-        entries=np.frombuffer(b''.join(entries), np.uint8)))
+        file, about=np.array(about), **arrays))
 
 
 def frame(columns, instead):
@@ -67,23 +66,12 @@ def read_archive(path, make):
     ValueError if it is damaged, with whatever exception, OSError if it cannot
     be opened.
     """
-    used = 0
-
-    def restored(value):
-        nonlocal used
-        if ARRAY not in value:
-            return value
-        dtype, shape = value[ARRAY]
-        array = np.frombuffer(
-            entries, dtype, math.prod(shape), used).reshape(shape)
-        used += array.nbytes
-        return array.copy()
-
     with open(as_path(path), 'rb') as stream:
         try:
             with np.load(stream, allow_pickle=False) as file:
-                about, entries = file['about'].item(), file['entries']
-            tree = json.loads(about, object_hook=restored)
+                tree = json.loads(
+                    file['about'].item(), object_hook=lambda value: (
+                        file[value[ARRAY]] if ARRAY in value else value))
             if tree['format'] != FORMAT:
                 raise ValueError('another format')
             return make(tree['content'])

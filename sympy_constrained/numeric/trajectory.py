@@ -59,7 +59,9 @@ class Trajectory:
     multipliers : ndarray, shape (N, m)
         Of least norm where they are not unique.
     constraint_forces : ndarray, shape (N, o)
-        Generalized constraint forces ``Q_c`` of ``M*u' = Q + Q_c``.
+        Generalized constraint forces ``Q_c`` of ``M*u' = Q + Q_c``; zero
+        where the constraints are embedded, see
+        :meth:`.CompiledEquations.constraint_forces`.
     energy : ndarray, shape (N,), or None
         Kinetic plus potential energy; None if the equations carry no energy.
     work : ndarray, shape (N,), or None

@@ -105,7 +105,7 @@ class Functions:
         """
         compiled = self.compiled
         equations = compiled.equations
-        outputs = Work(compiled, (self.t, self.t + 1), self.x).outputs
+        outputs = Work(compiled).outputs
         builder, refs = drift or (None, [])
         g, out = equations.graph.load(builder, outputs)
         rates = [Dummy() for _ in equations.states]

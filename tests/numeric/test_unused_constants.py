@@ -12,10 +12,12 @@ from sympy_constrained.numeric import simulate
 
 q, u = dynamicsymbols('q u')
 m, g, l, Jx, Jy, Jz = NAMES = symbols('m g l Jx Jy Jz')
+METHODS = (UdwadiaKalabaMethod, RouthMethod, HamelEmbedding,
+           LinearMappingMethod, GibbsAppellMethod)
 VALUES = dict(zip(NAMES, (1, 9.81, 1, 5, 6, .1)))
 
 
-def pendulum(cls):
+def pendulum(cls, **options):
     """A pendulum that cannot turn about its x and y."""
     N, O = ReferenceFrame('N'), Point('O')
     A = N.orientnew('A', 'Axis', (q, N.z))
@@ -25,12 +27,10 @@ def pendulum(cls):
     G.v2pt_theory(O, N, A)
     rod = RigidBody('rod', G, A, m, (inertia(A, Jx, Jy, Jz), G))
     return cls(N, [q], [u], [q.diff() - u], bodies=[rod],
-               forcelist=[(G, -m*g*N.y)])
+               forcelist=[(G, -m*g*N.y)], **options)
 
 
-@pytest.mark.parametrize('cls', [
-    UdwadiaKalabaMethod, RouthMethod, HamelEmbedding, LinearMappingMethod,
-    GibbsAppellMethod])
+@pytest.mark.parametrize('cls', METHODS)
 @pytest.mark.parametrize('name', [Jx, 'Jx'])
 def test_their_values_are_accepted(cls, name):
     method = pendulum(cls)
@@ -40,3 +40,11 @@ def test_their_values_are_accepted(cls, name):
     np.testing.assert_array_equal(found.x, wanted.x)
     with pytest.raises(ValueError, match="'Jw' is no constant"):
         simulate(method, 1, [0, 0], constants={**needed, 'Jw': 1})
+
+
+@pytest.mark.parametrize('cls', METHODS)
+def test_a_sample_may_have_their_values(cls):
+    assert pendulum(cls, sample=VALUES).acceleration == (
+        pendulum(cls).acceleration)
+    with pytest.raises(ValueError, match='value for Jw'):
+        pendulum(cls, sample={symbols('Jw'): 1})

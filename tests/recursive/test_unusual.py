@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 from joint_chains import pin_chain
-from sympy import Matrix, Rational, cos, sin, symbols
+from sympy import Matrix, Max, Rational, cos, erf, pi, sin, symbols
 from sympy.physics.mechanics import (
     Particle, PinJoint, Point, ReferenceFrame, RigidBody, System,
     dynamicsymbols, inertia)
@@ -68,6 +68,18 @@ def test_mass_centres_at_rest_leave_the_frames():
             child_point=LENGTH*parts[3].x if k == 2 else None))
     system.apply_uniform_gravity(-WEIGHT*parts[0].y)
     assert_alike(UdwadiaKalabaMethod.from_method(system))
+
+
+@pytest.mark.parametrize('turned', [
+    lambda q: q + pi/3, lambda q: q + erf(q)/9])
+def test_inertia_of_a_body_at_an_angle_without_a_random_number(turned):
+    N, O = ground()
+    q, u = dynamicsymbols('q u')
+    A = N.orientnew('A', 'Axis', [turned(q), N.x + N.y + N.z])
+    body = rigid('b', O.locatenew('G', LENGTH*A.x), A)
+    assert_alike(UdwadiaKalabaMethod(N, [q], [u], [q.diff() - u],
+                                     bodies=[body],
+                                     forcelist=weights([body], N)))
 
 
 def test_bodies_in_one_frame_are_one():
@@ -144,11 +156,12 @@ def test_a_wheel_whose_frame_does_not_spin_is_refused():
         compile_equations(method, CONSTANTS, recursion=True)
 
 
-def test_a_force_where_a_wheel_touches_turns_the_wheel():
+@pytest.mark.parametrize('angle', [lambda q: q, lambda q: Max(q, -9)])
+def test_a_force_where_a_wheel_touches_turns_the_wheel(angle):
     """The point is placed from the fork and moves with the wheel."""
     N, O = ground()
     q, u = dynamicsymbols('q:4'), dynamicsymbols('u:4')
-    fork = N.orientnew('L', 'Axis', [q[0], N.z])
+    fork = N.orientnew('L', 'Axis', [angle(q[0]), N.z])
     wheel = fork.orientnew('R', 'Axis', [q[1], fork.y])
     fork.set_ang_vel(N, u[0]*N.z)
     wheel.set_ang_vel(fork, u[1]*fork.y)
@@ -179,6 +192,21 @@ def test_an_axis_of_a_loop_may_move(axis):
     ordinary = compile_equations(method, values)
     recursive = compile_equations(method, values, recursion=True)
     x = np.random.default_rng(1).uniform(-0.5, 0.5, 14)
+    known = ordinary.rhs(0.3, x)
+    assert abs(recursive.rhs(0.3, x) - known).max() < 1e-10*abs(known).max()
+
+
+def test_a_loop_at_an_angle_without_a_random_number():
+    N, O = ground()
+    arguments, values = pin_chain(6, ground=(N, O))
+    last = arguments['bodies'][-1]
+    aside = last.frame.orientnew('S', 'Axis', [erf(1), last.frame.z])
+    end = last.masscenter.locatenew('end', aside.x)
+    method = UdwadiaKalabaMethod(**arguments, loops=[
+        Loop(end, O.locatenew('held', N.x), (aside.x, N.y))])
+    ordinary = compile_equations(method, values)
+    recursive = compile_equations(method, values, recursion=True)
+    x = np.random.default_rng(1).uniform(-0.5, 0.5, 12)
     known = ordinary.rhs(0.3, x)
     assert abs(recursive.rhs(0.3, x) - known).max() < 1e-10*abs(known).max()
 

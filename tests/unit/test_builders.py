@@ -289,6 +289,14 @@ def test_bodies_may_be_given_to_kanes_equations():
     same(acceleration(method), PENDULUM)
 
 
+def test_a_sample_may_have_constants_of_later_bodies():
+    method = RouthMethod(**{
+        **SHAPE, 'bodies': None, 'forcelist': None, 'sample': {m: 2},
+        'velocity_constraints': [(2 + x)*ROD_RATE]})
+    method.kanes_equations([BOB], LOADS)
+    same(acceleration(method), PENDULUM)
+
+
 def test_new_bodies_replace_the_old_answers():
     method = kane()
     before = method.mass_matrix

@@ -57,8 +57,7 @@ def solved(residual, slopes, t, x, p, first, guesses, size, out):
                 return -k - 1
             J[:] = out[n:n + n*n].reshape(n, n)
             damp(J, guesses, k == 0)
-            rows = factored(J)
-            if not len(rows):
+            if factored(J, rows) == 0:
                 return -k - 1
         elif residual(t, x.ctypes.data, p, p, out.ctypes.data):
             return -k - 1

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Real
 from typing import NamedTuple
 
@@ -11,7 +10,6 @@ from sympy import Basic, Matrix, sympify
 
 from ...errors import check_kind
 from ...graph import Graph
-from ..codegen.native import with_given
 from ..compiled import compile_equations
 from ..names import by_label, label
 
@@ -131,25 +129,8 @@ class CrossingFunction:
             lambda: self.compiled.expression(Matrix(expressions)))
         return function(t, x, self.compiled.parameters())[:, 0]
 
-    @cached_property
-    def _quick(self):
-        """The expression in machine code, None without."""
-        compiled, names = self.compiled, ('out',)
-        native = compiled.native_output(with_given(
-            Graph.of({'out': Matrix([self.expression])}, compiled.equations.t),
-            names, compiled.inputs.feedback))
-        return native and native.bound(
-            (len(compiled.states),), compiled.parameters(), None,
-            compiled.called)
-
-    def __getstate__(self):
-        return {key: value for key, value in vars(self).items()
-                if key != '_quick'}
-
     def __call__(self, t, x):
-        found = self._quick and self._quick(t, x)
-        return self._values(t, x, self.expression)[0] if (
-            found is None) else found[0]
+        return self._values(t, x, self.expression)[0]
 
     @property
     def jump(self):

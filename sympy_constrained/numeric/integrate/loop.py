@@ -364,8 +364,8 @@ def rosenbrock_stages(rates, tableau, t, h, y, rate, J, K, new, out):
     A = -h*J[:, 1:]
     for i in range(n):
         A[i, i] += 1/tableau.gamma
-    rows = factored(A)
-    if not len(rows):
+    rows = np.empty(n, np.int64)
+    if factored(A, rows) == 0:
         return False
     K[0] = rate
     for k in range(tableau.stages + 1):
@@ -386,53 +386,49 @@ def rosenbrock_stages(rates, tableau, t, h, y, rate, J, K, new, out):
     return True
 
 
-@njit(nogil=True)
-def factored(A):
-    """Factors of ``A`` in its place, and the order of rows, empty if singular.
+@plain
+def factored(A, rows):
+    """Put the factors of ``A`` in its place, and their order into ``rows``.
+
+    Returns the sign of the determinant, 0 if there are no factors.
     """
-    n = len(A)
-    rows = np.arange(n)
+    n, sign = len(A), 1.
+    for k in range(n):
+        rows[k] = k
     for k in range(n):
         pivot = k
         for i in range(k + 1, n):
             if abs(A[i, k]) > abs(A[pivot, k]):
                 pivot = i
         if not abs(A[pivot, k]) > 0:
-            return rows[:0]
-        if pivot != k:
-            rows[k], rows[pivot] = rows[pivot], rows[k]
-            for j in range(n):
-                A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
+            return 0.
+        sign *= np.sign(A[pivot, k])*(1 if pivot == k else -1)
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        for j in range(n):
+            A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
         for i in range(k + 1, n):
             factor = A[i, k]/A[k, k]
             A[i, k] = factor
             if factor != 0:
                 for j in range(k + 1, n):
                     A[i, j] -= factor*A[k, j]
-    return rows
+    return sign
 
 
 @plain
-def eliminated(B):
-    """Turn the rows ``(A, C)`` into ``(1, A**-1*C)``; whether that exists."""
-    n, width = B.shape
-    for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(B[i, k]) > abs(B[pivot, k]):
-                pivot = i
-        if not abs(B[pivot, k]) > 0:
-            return False
-        for j in range(width - 1, k - 1, -1):
-            B[k, j], B[pivot, j] = B[pivot, j], B[k, j]
-        for j in range(width - 1, k - 1, -1):
-            B[k, j] /= B[k, k]
-        for i in range(n):
-            factor = B[i, k]
-            if i != k and factor != 0:
-                for j in range(k + 1, width):
-                    B[i, j] -= factor*B[k, j]
-    return True
+def solve_factored(A, rows, right, x):
+    """Solve for one right side by the factors of :func:`factored`."""
+    n = len(rows)
+    for i in range(n):
+        value = right[rows[i]]
+        for j in range(i):
+            value -= A[i, j]*x[j]
+        x[i] = value
+    for i in range(n - 1, -1, -1):
+        value = x[i]
+        for j in range(i + 1, n):
+            value -= A[i, j]*x[j]
+        x[i] = value/A[i, i]
 
 
 @njit(cache=True, nogil=True)
@@ -440,47 +436,23 @@ def solve_each(matrices, rights):
     """Solutions and reciprocal conditions, 0 where a matrix is singular."""
     n = rights.shape[1]
     z, conditions = np.zeros_like(rights), np.zeros(len(rights))
-    B = np.empty((n, 2*n + 1))
+    A, rows, column = np.empty((n, n)), np.empty(n, np.int64), np.empty(n)
+    one = np.eye(n)
     for k in range(len(rights)):
-        A = matrices[k]
-        for i in range(n):
-            for j in range(n):
-                B[i, j], B[i, n + j] = A[i, j], i == j
-            B[i, 2*n] = rights[k, i]
-        if not eliminated(B):
+        A[:] = matrices[k]
+        if factored(A, rows) == 0:
             continue
-        sizes = 0., 0.
+        solve_factored(A, rows, rights[k], z[k])
+        size = other = 0.               # of the matrix and its inverse
         for j in range(n):
-            one = two = 0.
+            solve_factored(A, rows, one[j], column)
+            first = second = 0.
             for i in range(n):
-                one += abs(A[i, j])
-                two += abs(B[i, n + j])
-            sizes = max(sizes[0], one), max(sizes[1], two)
-            z[k, j] = B[j, 2*n]
-        conditions[k] = 1/(sizes[0]*sizes[1])
+                first += abs(matrices[k, i, j])
+                second += abs(column[i])
+            size, other = max(size, first), max(other, second)
+        conditions[k] = 1/(size*other)
     return z, conditions
-
-
-@plain
-def sign_of(A):
-    """The sign of the determinant of a matrix, which is eliminated."""
-    n, sign = len(A), 1.
-    for j in range(n):
-        pivot = j
-        for i in range(j + 1, n):
-            if abs(A[i, j]) > abs(A[pivot, j]):
-                pivot = i
-        sign *= np.sign(A[pivot, j])*(1 if pivot == j else -1)
-        if not abs(sign) > 0:
-            break
-        for m in range(j, n):
-            A[j, m], A[pivot, m] = A[pivot, m], A[j, m]
-        for i in range(j + 1, n):
-            factor = A[i, j]/A[j, j]
-            if factor != 0:
-                for m in range(j + 1, n):
-                    A[i, m] -= factor*A[j, m]
-    return sign
 
 
 @plain
@@ -596,8 +568,9 @@ def watch(code, count, tables, scale, motion, rank, T, Y, F, begins, steps,
     signs, sizes, least, largest, speeds = np.zeros((5, total))
     is_open = np.zeros(total, types.bool_)
     rows = np.zeros((total, n - motion, motion))
-    out, y, A, B = (np.empty(n*(n + 1)), np.empty(Y.shape[1]),
-                    np.zeros((3, n, n)), np.zeros((2, n, n)))
+    out, y, A, B, order = (
+        np.empty(n*(n + 1)), np.empty(Y.shape[1]), np.zeros((3, n, n)),
+        np.zeros((2, n, n)), np.empty(n, np.int64))
     for i in range(len(begins)):
         machine = Machine(code, parameters[i].ctypes.data, count, tables)
         first, last = begins[i], begins[i] + steps[i]
@@ -610,7 +583,7 @@ def watch(code, count, tables, scale, motion, rank, T, Y, F, begins, steps,
                 speeds[k - 1] = apart(here, B[(k - 1) % 2], motion)/abs(
                     T[k] - T[k - 1])
             A[0] = here
-            signs[k] = sign_of(A[0])
+            signs[k] = factored(A[0], order)
         for k in range(first, last if rank > 0 else first):
             h = T[k + 1] - T[k]
             if k == first or k + 1 == last or abs(h)*(
@@ -620,22 +593,6 @@ def watch(code, count, tables, scale, motion, rank, T, Y, F, begins, steps,
                     machine, scale, motion, rank, T[k], h, Y[k:k + 2],
                     F[k:k + 2], out, y, A)
     return signs, sizes, least, largest, is_open, rows
-
-
-@plain
-def solve_factored(A, rows, right, x):
-    """Solve for one right side by the factors of :func:`factored`."""
-    n = len(rows)
-    for i in range(n):
-        value = right[rows[i]]
-        for j in range(i):
-            value -= A[i, j]*x[j]
-        x[i] = value
-    for i in range(n - 1, -1, -1):
-        value = x[i]
-        for j in range(i + 1, n):
-            value -= A[i, j]*x[j]
-        x[i] = value/A[i, i]
 
 
 @njit(nogil=True)
@@ -658,8 +615,8 @@ def jacobian(rates, slopes, sizes, z, t, y, J, out):
     terms = values[:(known + count)*width].reshape(known + count, width)
     end = terms.size + count*count
     W = values[terms.size:end].reshape(count, count)
-    rows = factored(W)
-    if not len(rows):
+    rows = np.empty(count, np.int64)
+    if factored(W, rows) == 0:
         return False
     J[:, :] = 0.
     J[:known, :width] = terms[:known]

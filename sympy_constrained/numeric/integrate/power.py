@@ -3,18 +3,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-import numpy as np
-
 from ...errors import ConstrainedDynamicsError
 from ...graph import Graph, gradient
 from ..codegen.native import with_given
-from ..manifold.projection import project, size_of
-
-
-# Relative power of constraint forces that counts as zero.
-POWERLESS = 1e-9
-# Relative distance of the coordinates of states that are compared.
-APART = 0.1
 
 
 class Work:
@@ -38,9 +29,8 @@ class Work:
 
     """
 
-    def __init__(self, compiled, t_span, x):
-        self.outputs = compiled.once(
-            Work, lambda: work_outputs(compiled, t_span, x))
+    def __init__(self, compiled):
+        self.outputs = compiled.kept(Work, lambda: work_outputs(compiled))
 
     def rate(self, outputs, speeds, accelerations):
         """Power at a state, from the ``outputs`` there."""
@@ -52,61 +42,38 @@ class Work:
         return power
 
 
-def work_outputs(compiled, t_span, x):
-    """The outputs of :class:`Work`, decided near a state."""
+def work_outputs(compiled):
+    """The outputs of :class:`Work`."""
     if not (compiled.has('energy') and compiled.has('power')):
         return ()
-    equations, graph = compiled.equations, compiled.equations.graph
-    moving = {equations.t, *equations.specifieds}
+    graph = compiled.equations.graph
     outputs = ('power',) if any(map(any, graph.pattern('power'))) else ()
     if ('C' in graph.outputs and any(map(any, graph.pattern('C')))
-            or compiled.has('A') and (
-                moving & {*graph.symbols(('holonomic', 'velocity', 'b'))}
-                or constraints_work(compiled, t_span, x))):
+            or compiled.has('A') and constraints_work(compiled.equations)):
         outputs += ('M', 'Q')
     return outputs
 
 
-def constraints_work(compiled, t_span, x):
-    """Whether ``A u``, thus ``lam^T A u``, is not zero at admissible states.
+def constraints_work(equations):
+    """Whether rows move, reactions are no ``A^T lam``, or ``A u``, and so the
+    power ``lam^T A u``, may differ from zero where the velocity rows hold.
 
-    The decision holds for other starts, too, so one of two states has other
-    coordinates. It is yes if it can be made nowhere. Constants replace Python
-    inputs, which must not be called before the run.
+    It does not if it equals them, or twice them if they are quadratic.
     """
-    t0, t1 = t_span
-    called = compiled.inputs.called
-    if called:
-        compiled = compiled.with_values(inputs={
-            **compiled.inputs.expressions, **{
-                item: lambda t, x, value=1 + 0.5*np.cos(2.4*k): value
-                for k, item in enumerate(called)}})
-    index, places = compiled.u_index, compiled.q_index
-    size, failed = size_of(x[index]), 0
-    for i in (1, 2):
-        trial, t = x.copy(), t0 + (t1 - t0)*0.618/i
-        trial[places] += APART*(i - 1)*size_of(x[places])*np.cos(
-            1.3*np.arange(len(places)))
-        trial[index] += size*np.cos(2.4*i*(1. + np.arange(len(index))))
-        usual = np.abs(trial[index])
-        try:
-            outputs = compiled.evaluate(('A', 'velocity'), t, trial)
-            A, psi = outputs['A'], outputs['velocity'][:, 0]
-            if len(A) == len(psi) and is_small(A@trial[index] - psi, A, usual):
-                continue                # A u vanishes with psi
-            state = project(compiled, t, trial).x
-            A, u = compiled.evaluate(('A',), t, state)['A'], state[index]
-        except Exception:               # no such state, or outside a domain
-            failed += 1
-            continue
-        if not is_small(A@u, A, np.maximum(np.abs(u), usual)):
-            return True
-    return failed == 2
-
-
-def is_small(power, A, usual):
-    """Whether powers are rounding errors of those at usual speeds."""
-    return (np.abs(power) <= POWERLESS*np.abs(A)@usual).all()
+    if {equations.t, *equations.specifieds} & {
+            *equations.graph.symbols(('holonomic', 'velocity', 'b'))}:
+        return True
+    g, out = equations.graph.load(None, ('A', 'velocity', 'W'))
+    rows, motion = out['velocity'], (
+        len(equations.unknowns) - len(equations.multipliers))
+    u = [g.input(x, dynamic=True) for x in equations.u]
+    forces = [*zip(*out['W'][:len(u)])][motion:]
+    return len(out['A']) != len(rows) or any(
+        x != -y for force, row in zip(forces, out['A'])
+        for x, y in zip(force, row)) or not all(
+        any(g.same_value(g.dot(row, u), multiple)
+            for multiple in (psi, g.add(psi, psi)))
+        for row, [psi] in zip(out['A'], rows))
 
 
 def energy_rates(compiled, t, x, rates, p=None):

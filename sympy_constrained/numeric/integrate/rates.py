@@ -19,10 +19,10 @@ class Rates:
     the run; ``raised`` is an exception of a function of the user.
     """
 
-    def __init__(self, compiled, span, x, rank, feedback=None):
+    def __init__(self, compiled, x, rank, feedback=None):
         self.compiled, self.rank, self.feedback = compiled, rank, feedback
         self.size = len(x)
-        self.work = Work(compiled, span, x)
+        self.work = Work(compiled)
         self.names = ('rates', 'W', 'r', *self.work.outputs)
         self.begin = np.append(x, 0.) if self.work.outputs else x
         self.trouble = self.met = self.raised = self.form = None

@@ -60,7 +60,7 @@ class Run(Integration):
         self.ahead: Approach | None = None
         self.passed: list[float] = []
         self.kink = None                # at which the solver ends
-        self.rates = Rates(compiled, span, x, self.rank, feedback)
+        self.rates = Rates(compiled, x, self.rank, feedback)
         self.records = Records(
             compiled, self.rank, bool(self.rates.work.outputs))
         self.events = Events(events, self.t, x)

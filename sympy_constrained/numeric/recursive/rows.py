@@ -160,7 +160,7 @@ def loop_rows(tree, loop):
     (one, place), (other, there) = (place_of(tree, x) for x in loop[:2])
     gap = tree.summed(tree.steps(loop.point_a, loop.point_b))
     for k in range(3):
-        if abs(gap[k]) > NOTHING:
+        if not abs(gap[k]) <= NOTHING:      # or unknown
             yield Row(k, f"{loop.label} {'xyz'[k]}",
                       [*place, *there], (one, other))
     if loop.axis is None:
@@ -170,8 +170,8 @@ def loop_rows(tree, loop):
     direction = tree.summed(tree.kinematics.parts(other))
     for number, across in enumerate(perpendicular(
             axis, single_frame(axis)), 1):
-        if abs(direction @ tree.summed(
-                tree.kinematics.parts(across))) > NOTHING:
+        if not abs(direction @ tree.summed(
+                tree.kinematics.parts(across))) <= NOTHING:
             yield Row(3, f'{loop.label} axis {number}',
                       [*fixed(tree, across)[1], *two], (body, last))
 

@@ -72,9 +72,9 @@ class Body:
     load: tuple = (0,)*6
 
 
-def equal(a, b):
-    """Whether vectors at random numbers are equal."""
-    return np.allclose(a, b, DIFFERENT, DIFFERENT, equal_nan=True)
+def equal(a, b, unknown=True):
+    """Whether vectors at random numbers are equal; ``unknown`` where nan."""
+    return np.allclose(a, b, DIFFERENT, DIFFERENT, equal_nan=unknown)
 
 
 class Tree:
@@ -294,6 +294,7 @@ class Tree:
 
     # -- motion at random numbers ----------------------------------------
 
+    @np.errstate(invalid='ignore')
     def _find_motion(self):
         """Columns of axes in the inertial frame, and angular velocities."""
         kinematics = self.kinematics
@@ -376,12 +377,12 @@ class Tree:
             v = self.velocity(body.point) + np.cross(
                 spin, self.summed([(body.frame, place)]))
         if isinstance(location, Point):
-            return equal(self.velocity(location), v)
-        return equal(self.spins[location], spin)
+            return equal(self.velocity(location), v, unknown=False)
+        return equal(self.spins[location], spin, unknown=False)
 
     def _forget_inertia(self, body, w):
         """Drop what has no effect, as the body never turns that way."""
-        turns = np.abs(w) > NOTHING*np.abs(w).max()
+        turns = ~(np.abs(w) <= NOTHING*np.abs(w).max())     # or unknown
         body.inertia = tuple(
             tuple(x if turns[i] and turns[j] else 0
                   for j, x in enumerate(row))
