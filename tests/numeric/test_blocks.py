@@ -8,14 +8,15 @@ import pytest
 from combinations import rotating
 from geometric_systems import DISC, disc
 from scipy.integrate import DOP853, RK23, RK45
-from sympy import symbols
+from sympy import sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
-    Table, compile_equations, simulate)
+    Crossing, Table, compile_equations, simulate)
 from sympy_constrained.numeric.integrate.blocks import (
     Blocks, Interpolant, is_compiled)
+from sympy_constrained.numeric.integrate.crossing import CrossingFunction
 from sympy_constrained.numeric.integrate.passage import PassageFinder
 
 loop = pytest.importorskip('sympy_constrained.numeric.integrate.loop')
@@ -222,6 +223,51 @@ def test_events(case, one_by_one):
             event.index for event in wanted.events]
         np.testing.assert_allclose([event.t for event in found.events], [
             event.t for event in wanted.events], atol=1e-9)
+
+
+@rotating('name, method, end', list(MODELS), ['DOP853', 'RK45', 'RK23'],
+          [1, -1])
+def test_events_that_are_expressions(name, method, end, one_by_one):
+    """Some steps have two zeros, of one function or of two."""
+    compiled, start = made(name)
+    state, time = compiled.states[-1], dynamicsymbols._t
+    events = [Crossing(state), Crossing(sin(30*state) - 0.3, direction=1),
+              Crossing(time - 0.41*end, terminal=True)]
+    for chosen in (events[:2], events):
+        found, wanted = (run(compiled, end, start, events=chosen, t_eval=15,
+                             method=method) for run in (simulate, one_by_one))
+        same(found, wanted, 1e-8)
+        assert [event.index for event in found.events] == [
+            event.index for event in wanted.events]
+        np.testing.assert_allclose([event.t for event in found.events], [
+            event.t for event in wanted.events], atol=1e-9)
+
+
+@rotating('name, method', list(MODELS), ['DOP853', 'Rodas5P'])
+def test_an_expression_enters_python_where_it_vanishes(
+        name, method, monkeypatch):
+    compiled, start = made(name)
+    calls, call = [], CrossingFunction.__call__
+    monkeypatch.setattr(CrossingFunction, '__call__', lambda self, t, x: (
+        calls.append(t), call(self, t, x))[1])
+    event = Crossing(dynamicsymbols._t - 0.41)
+    motion = simulate(compiled, 1, start, events=event, method=method)
+    assert [round(event.t, 9) for event in motion.events] == [0.41]
+    assert np.ptp(calls[1:]) <= np.diff(motion.t).max() < 0.5
+
+
+@pytest.mark.parametrize('jump', [None, {y.diff(): -y.diff()/2}])
+def test_events_of_tables_and_jumps(jump, one_by_one):
+    """Table values occur in the event, and in the equations."""
+    f = dynamicsymbols('f')
+    ball = UdwadiaKalabaMethod(m*y.diff()**2/2 - m*k*y, [y],
+                               nonideal_forces=[f])
+    table = Table([0, .7, 1, 3], [0, .4, -.5, .2], kind='linear')
+    compiled = compile_equations(ball, {m: 1, k: 9}, {f: table})
+    found, wanted = (run(compiled, 2, [3, 0], t_eval=21, events=Crossing(
+        y - f, jump, direction=-1)) for run in (simulate, one_by_one))
+    same(found, wanted, 1e-8)
+    assert len(found.events) == len(wanted.events) > 0
 
 
 @pytest.mark.parametrize('is_kept', [True, False])

@@ -15,6 +15,7 @@ from ...errors import ConstrainedDynamicsError
 from ...graph import Graph
 from ..manifold.correction import LEVELS, newton_code
 from .dense_output import Interpolant
+from .events import PARTS
 from .rodas import Rodas5P
 
 
@@ -38,6 +39,7 @@ class Block(NamedTuple):
     evaluations: int
     path: object                # number of a step -> its interpolant
     is_full: bool               # whether the next step may be ordinary
+    stages: object = None       # (steps, stages, n), None if not kept
 
 
 class Start:
@@ -254,7 +256,7 @@ class Blocks:
         rows = slice(steps + 1)         # some of the times stay in use
         return Block(T[rows].copy(), Y[rows], F[rows], drift[:steps],
                      states[:due], h, evaluations, path,
-                     reason == self.loop.FULL)
+                     reason == self.loop.FULL, K if is_kept else None)
 
     def path(self, rates, t, h, y, K, is_kept):
         """The interpolant of a step, whose first stages ``K`` may be kept."""
@@ -293,14 +295,15 @@ class Blocks:
         """
         run, done, end, state = self.run, 0, None, None
         try:
-            while done < steps and end is None and (
-                    run.events or run.pieces is not None):
+            for done in run.events.doubtful(steps, self.values(block, steps)):
                 path, t = block.path(done), block.t[done + 1]
                 state = run.state_on(path, t, block.y[done + 1])
                 end = run.end_within(
                     block.t[done], t, block.y[done + 1], path, state)
-                done += 1
-            if end is None:
+                if end is not None:
+                    done += 1
+                    break
+            else:
                 done = steps
         finally:                        # also after an error in an event
             with run.interruption.deferred():
@@ -312,6 +315,26 @@ class Blocks:
                         run, *self.spans(block.t[:done + 1]), block.y[0],
                         run.t if end is None else end, run.last)
         return end is not None and run.end_at(end, state)
+
+    def values(self, block, steps):
+        """Values of the event functions at parts of steps.
+
+        None if every step has to be examined in Python.
+        """
+        run = self.run
+        values = np.empty((steps, PARTS, len(run.events.functions)))
+        if run.events:
+            functions = run.events.code(run.compiled)
+            if functions is None or block.stages is None:
+                return None
+            code = self._code[1]
+            self.loop.values_along(
+                *(code[name] for name in ('code', 'p', 'count', 'tables',
+                                          'size')), self.tableau,
+                self.loop.Code(functions.function), run.compiled.parameters(),
+                *self.spans(block.t[:steps + 1]), block.t, block.y,
+                block.stages, values)
+        return values if run.pieces is None else None
 
     def spans(self, t):
         """Begins and ends of steps, which avoid the kinks of tables."""

@@ -7,9 +7,11 @@ from itertools import takewhile
 
 import numpy as np
 from scipy.optimize import brentq
+from sympy import Matrix
 
 from ...errors import (
     ConstrainedDynamicsError, ConstraintError, SingularEquationsError)
+from ...graph import Graph
 from ..compiled import compile_equations
 from ..names import call_fault, number, read_only
 from ..outcome import Event
@@ -59,6 +61,37 @@ class Events:
 
     def __bool__(self):
         return bool(self.functions)
+
+    def code(self, compiled):
+        """Machine code of all functions, None if one has no expression."""
+        if not all(isinstance(function, CrossingFunction)
+                   for function in self.functions):
+            return None
+        expressions = tuple(x.expression for x in self.functions)
+        return compiled.kept(
+            ('crossings', expressions), lambda: compiled.native_output(
+                Graph.of({'out': Matrix(expressions)}, compiled.equations.t)))
+
+    def doubtful(self, steps, values):
+        """Yield the numbers of the steps in which a function may vanish.
+
+        ``values``, (steps, parts, functions), are those of all functions at
+        parts of the steps; without them every step is yielded.
+        """
+        if values is None:
+            yield from range(steps)
+        if values is None or not values.size:
+            return
+        flat = values.reshape(-1, len(self.functions))
+        before = np.vstack([self._values, flat[:-1]])
+        is_quiet = ((before*flat > 0) & (np.abs(before) > ROUNDED) & (
+            np.abs(flat) > ROUNDED)).reshape(steps, -1).all(axis=1)
+        for k in np.flatnonzero(~is_quiet).tolist():
+            if k and is_quiet[k - 1]:
+                self._values = values[k - 1, -1].tolist()
+            yield k
+        if is_quiet[-1]:
+            self._values = values[-1, -1].tolist()
 
     def _value(self, i, t, x):
         returned = self.functions[i](t, read_only(x))

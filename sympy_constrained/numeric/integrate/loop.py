@@ -846,6 +846,33 @@ def make_runs(code, slopes_code, correct_code, p, count, tables, sizes, z,
 
 
 @njit(cache=True, nogil=True)
+def values_along(code, p, count, tables, size, tableau, functions_code,
+                 parameters, begins, ends, T, Y, K, values):
+    """Values of functions at equally spaced times in steps and at their ends.
+
+    The functions have the constants ``parameters``; the other arguments are
+    those of :func:`make_steps`, with a begin and an end for each step.
+    ``values``, (steps, times, functions), are nan where a function fails.
+    """
+    rates = Machine(code, p[0], count, tables)
+    functions = Machine(functions_code, parameters.ctypes.data, count, tables)
+    n, parts = Y.shape[1], values.shape[1]
+    trial, out = np.empty(n), np.empty(size)
+    for k in range(len(values)):
+        h = ends[k] - begins[k]
+        powers, is_good = interpolant(
+            rates, tableau, begins[k], h, Y[k], K[k], trial, out)
+        for j in range(parts):
+            t = T[k] + (T[k + 1] - T[k])*(j + 1)/parts
+            if j + 1 == parts:
+                fill(trial, Y[k + 1])
+            elif is_good:
+                between((t - begins[k])/h, Y[k], powers, trial)
+            if not is_good or is_bad(functions, t, trial, values[k, j]):
+                values[k, j] = np.nan
+
+
+@njit(cache=True, nogil=True)
 def project_all(code, p, count, tables, levels, T, Y, drift):
     """Project the states ``Y`` at the times ``T`` up to one that fails.
 
