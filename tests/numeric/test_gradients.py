@@ -1,12 +1,13 @@
 """Gradients of motions by the adjoint of their steps, and jumps at events."""
 import pickle
+import warnings
 
 import mpmath
 import numpy as np
 import pytest
 from exports import kept
 from mechanisms import g, l, m, t, x, y
-from sympy import sin, symbols
+from sympy import Piecewise, sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
@@ -291,6 +292,29 @@ def test_an_integral_over_jumps():
         wanted = differences(lambda h: found(
             **{item.name: value + h}).value, 1e-3*value)
         assert abs(gradient[item] - wanted) < 1e-9*max(1, abs(wanted))
+
+
+@pytest.mark.parametrize('span, start, wanted', [
+    ((0, 1), [0., 1.], [1.2, 2.]), ((1, 0), [0.64, -0.2], [0.8, -2.])])
+def test_an_event_where_the_acceleration_jumps(span, start, wanted):
+    """It is -2 beyond ``a``; without the event its place has no effect."""
+    push = Piecewise((0, x < a), (-2, True))
+    method = UdwadiaKalabaMethod(vx**2/2, [x], nonideal_forces=[push])
+    arguments, options = (method, span, start), {'constants': {a: 0.4}}
+    event = Crossing(x - a, jump={})
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        forward = sensitivities(
+            *arguments, [a], events=event, **options, **TIGHT)
+        motion = simulate(*arguments, events=event, adjoint=True, **options,
+                          **TIGHT)
+        found = [motion.gradient([a], final_cost=q)[a] for q in (x, vx)]
+    np.testing.assert_allclose(forward.dx[-1, :, 0], wanted, rtol=1e-7)
+    np.testing.assert_allclose(found, wanted, rtol=1e-7)
+    with pytest.warns(UserWarning, match='Accelerations jump.* near t = 0.4'):
+        sensitivities(*arguments, [a], t_eval=2, **options)
+    with pytest.warns(UserWarning, match='Accelerations jump.* near t = 0.4'):
+        simulate(*arguments, adjoint=True, **options).gradient([a])
 
 
 def test_a_jump_on_constraints():
