@@ -187,8 +187,9 @@ class Backward:
         if failed >= 0:
             raise SingularEquationsError(
                 "The gradient cannot go back over the step that begins at t = "
-                f"{part.begins[failed]:.6g}: the equations are almost "
-                "singular there. Pass a smaller `max_step`.")
+                f"{part.begins[failed]:.6g}: the equations, or the mass "
+                "matrix, are almost singular there. Pass a smaller "
+                "`max_step`, or use `sensitivities`.")
         self.visited.append((np.append(part.begins, part.t),
                              np.vstack([X[:, 0], part.x])))
         where = np.nonzero(quadrature)
@@ -223,9 +224,10 @@ class Backward:
             levels[2:4] = map(len, rows)
         if None in natives:
             raise UnsupportedFeatureError(
-                "The equations have no compiled solution, or multipliers in "
-                "`cost` are not unique, because rows are redundant. Use "
-                "`sensitivities`, or leave out redundant rows.")
+                "The equations have no compiled solution, a coordinate has no "
+                "mass, or multipliers in `cost` are not unique, because rows "
+                "are redundant. Use `sensitivities`, or leave out redundant "
+                "rows.")
         if rows:
             levels[4] = natives[2].size - sum(levels)
         values = (p, [*p, *np.zeros(count)], compiled.parameters(),
