@@ -14,7 +14,8 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     SimulationError, SingularEquationsError, UnsupportedFeatureError)
 from sympy_constrained.numeric import (
-    Crossing, compile_equations, consistent_state, sensitivities, simulate)
+    Crossing, Table, compile_equations, consistent_state, sensitivities,
+    simulate)
 from sympy_constrained.numeric.integrate.crossing import CrossingFunction
 from sympy_constrained.numeric.sensitivity.saltation import saltation
 
@@ -292,6 +293,20 @@ def test_an_integral_over_jumps():
         wanted = differences(lambda h: found(
             **{item.name: value + h}).value, 1e-3*value)
         assert abs(gradient[item] - wanted) < 1e-9*max(1, abs(wanted))
+
+
+def test_a_wall_and_a_force_that_a_table_switches_off():
+    """``x(2) = a - e (3/2 - a)``; the wall needs no rate of the force."""
+    cart = UdwadiaKalabaMethod(vx**2/2, [x], nonideal_forces=[F])
+    options = {
+        'constants': {a: 1, e: 0.8}, 'inputs': {F: Table(
+            [0, 1, 2], [1, 0, 0], kind='previous')},
+        'events': Crossing(x - a, {vx: -e*vx}, direction=1), **TIGHT}
+    forward = sensitivities(cart, 2, [0, 0], [a, e], **options)
+    np.testing.assert_allclose(forward.dx[-1, 0], [1.8, -0.5], rtol=1e-9)
+    gradient = simulate(cart, 2, [0, 0], adjoint=True, **options).gradient(
+        [a, e], final_cost=x)
+    np.testing.assert_allclose(gradient.values, [1.8, -0.5], rtol=1e-9)
 
 
 @pytest.mark.parametrize('span, start, wanted', [

@@ -86,8 +86,8 @@ def saltation(compiled, event, t, x, by, after=None, sign=1):
             f"The event at t = {t:.6g} depends on a Python function, whose "
             "derivatives are not known. Give an expression or a table.")
     by_t = by_t@[1., *(
-        function.derivative(1)(t, x) if isinstance(function, Table) else 0.
-        for function in called.values())]
+        function.derivative(1)(t, x) if by_t[:, 1 + k].any() else 0.
+        for k, function in enumerate(called.values()))]
     by_p = np.zeros((len(of), len(by)))
     by_p[:, [by.index(item) for item in known]] = by_known
     rates = rates_beside(compiled, t, x, -sign*BESIDE)
