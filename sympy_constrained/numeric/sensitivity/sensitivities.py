@@ -13,6 +13,7 @@ from ..compiled import CompiledEquations, compile_equations
 from ..integrate.crossing import compiled_with
 from ..integrate.events import event_functions
 from ..integrate.simulate import simulate
+from ..manifold.correction import row_sizes
 from ..names import Names, label
 from ..tolerances import REDUNDANT
 from ..trajectory import Trajectory
@@ -279,10 +280,12 @@ def start_derivatives(compiled, t, x, by, fixed, least=False):
     if constants:
         rest[:, constants] += compiled.jacobian(
             'residuals', [by[k] for k in constants])(t, x)
+    sizes = row_sizes(K)
+    K, rest = K/sizes, rest/sizes
     held = {*names.indices(fixed, 'fixed'), *changed.values()}
     free = [i for i in range(len(x)) if i not in held]
     A = K[:, free]
-    if not (np.abs(rest) > REDUNDANT*np.abs(K).max(initial=0.)).any():
+    if not (np.abs(rest) > REDUNDANT).any():
         return dx
     left, sigma, vh = np.linalg.svd(A, full_matrices=False)
     rank = int(np.sum(sigma > REDUNDANT*sigma.max(initial=0.)))
