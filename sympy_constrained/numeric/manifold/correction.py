@@ -244,12 +244,14 @@ def row_sizes(gradient):
     return np.where(norms > VANISHED*largest, norms, largest or 1.)
 
 
-def independent(gradient):
-    """Positions of rows of a gradient that span all."""
-    gradient = gradient/row_sizes(gradient)
-    rows = np.flatnonzero(np.linalg.norm(gradient, axis=1) > VANISHED)
+def independent(gradient, columns=slice(None)):
+    """Positions of rows of a gradient whose parts in ``columns`` span all."""
+    gradient = (gradient/row_sizes(gradient))[:, columns]
+    norms = np.linalg.norm(gradient, axis=1)
+    rows = np.flatnonzero(norms > REDUNDANT)
     if not len(rows):
         return []
-    R, order = qr(gradient[rows].T, mode='r', pivoting=True)
+    R, order = qr((gradient[rows]/norms[rows, None]).T, mode='r',
+                  pivoting=True)
     rank = int(np.sum(np.abs(np.diag(R)) > REDUNDANT))
     return sorted(rows[order[:rank]].tolist())
