@@ -128,7 +128,16 @@ def single_frame(axis):
 
 
 def perpendicular(axis, frame):
-    """Two vectors across an axis, in its frame."""
+    """Two vectors across an axis, in its frame.
+
+    They stay independent where components of the axis vanish, if one
+    component is known to be zero or not to be zero.
+    """
     numbers, units = axis.args[0][0], list(frame)
-    units.pop(next(i for i, x in enumerate(numbers) if x != 0))
+    sure = [i for i, x in enumerate(numbers) if x.is_nonzero]
+    across = [unit for unit, x in zip(units, numbers) if x == 0]
+    if across and not sure:
+        return [across[0], axis.cross(across[0])]
+    units.pop(*sure[:1] or [
+        next(i for i, x in enumerate(numbers) if x != 0)])
     return [axis.cross(unit) for unit in units]

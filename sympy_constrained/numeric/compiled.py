@@ -22,7 +22,7 @@ from .derivatives import Derivative, Plan
 from .evaluation import Evaluator, finite_time, times_of
 from .linear.rank_decision import decide_rank
 from .linear.solver import LinearSolver
-from .manifold.correction import correction_graph
+from .manifold.correction import correction_graph, row_sizes
 from .manifold.projection import distances
 from .names import array
 from .table import Table
@@ -445,7 +445,7 @@ class CompiledEquations(Evaluator):
         independent constraints on them.
         """
         K = self.jacobian('residuals')(t, x, p)
-        _, sigma, vh = np.linalg.svd(K)
+        _, sigma, vh = np.linalg.svd(K/row_sizes(K))
         rank = int(np.sum(sigma > REDUNDANT*sigma.max(initial=0.)))
         return vh[rank:].T
 

@@ -161,7 +161,7 @@ def tangent(compiled, gradient, preferred):
     free = set(range(count))
     for name, index in compiled.levels:
         K = gradient(name)
-        K = K[independent(K[:, index])]@moves
+        K = K[independent(K, index)]@moves
         weights = np.where(np.isin(index, preferred), 1., REST)
         order = qr(K[:, index]*weights, mode='r', pivoting=True)[1]
         held = index[order[:len(K)]]

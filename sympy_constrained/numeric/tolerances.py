@@ -40,6 +40,9 @@ NO_MASS = 1e-10
 NEGATIVE, PART = -1e-8, 0.1
 # Rows with a smaller pivot, of gradients of length one, are redundant.
 REDUNDANT = 1e-7
+# A row below this part of the largest one vanishes; others only differ in
+# their units.
+VANISHED = 1e-10
 # Gradients may vanish at a guess, such as all zeros: it is moved by these.
 OFFSETS = 1e-3, 0.1
 

@@ -174,6 +174,10 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
         model, problem.times[0], problem.ends[0], constants, inputs)
     problem.controls = Names(exported.free, 'control')
     for f in exported.free:
+        if getattr(f, 'expr', f) not in controls:
+            raise UnsupportedFeatureError(
+                f"The input {label(f)} is a table or a Python function, which "
+                "optimal motions do not support. Give an expression.")
         if isinstance(f, Derivative):
             raise UnsupportedFeatureError(
                 f"The equations contain the rate {label(f)} of a control. "

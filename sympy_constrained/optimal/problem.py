@@ -155,7 +155,7 @@ class Problem:
             for column, given, x, t in zip(
                     (0, -1), self.given, self.ends, self.times[::2]):
                 free = [i for i in range(len(x)) if i not in given]
-                kept = independent(node.jacobian(t, x)[:, free])
+                kept = independent(node.jacobian(t, x), free)
                 rows = np.arange(len(limits[2]))
                 limits[2][~np.isin(rows, kept), column] = sign*np.inf
             for row, pair in zip(limits[3], pairs):

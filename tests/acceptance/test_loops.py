@@ -3,9 +3,10 @@ from random import Random
 
 import numpy as np
 import pytest
-from sympy import symbols
+from sympy import Matrix, cos, pi, sin, symbols
 from sympy.physics.mechanics import (
-    PinJoint, Point, ReferenceFrame, RigidBody, System)
+    PinJoint, Point, ReferenceFrame, RigidBody, System, Vector,
+    dynamicsymbols)
 
 from joint_chains import pin_chain
 from mechanisms import bennett
@@ -13,6 +14,7 @@ from sympy_constrained import (
     GibbsAppellMethod, LinearMappingMethod, Loop, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod, VoronetsMethod)
 from sympy_constrained.errors import ConstraintError
+from sympy_constrained.model.loops import perpendicular
 
 m, l, d = symbols('m l d')
 
@@ -64,6 +66,21 @@ def test_the_axis_of_a_pin():
         np.testing.assert_allclose(
             ours.compiled.rhs(0., state), hand.compiled.rhs(0., state),
             rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize('tilt', [
+    lambda x: (sin(x), 0, cos(x)), lambda x: (cos(x), sin(x), 0),
+    lambda x: (x, x, 1), lambda x: (0, x, 1 - x)])
+def test_a_pin_has_two_rows_where_components_of_its_axis_vanish(tilt):
+    N, B, x = ReferenceFrame('N'), ReferenceFrame('B'), symbols('x')
+    one, other = (sum((k*e for k, e in zip(tilt(x), F)), Vector(0))
+                  for F in (B, N))
+    B.orient_body_fixed(N, dynamicsymbols('q:3'), 'ZXY')
+    rows = Matrix([n.dot(other) for n in perpendicular(one, B)])
+    slopes = rows.jacobian(dynamicsymbols('q:3')).subs(dict.fromkeys(
+        dynamicsymbols('q:3'), 0))
+    for angle in 0, pi/2, pi, 1:
+        assert slopes.subs(x, angle).rank() == 2
 
 
 def test_reactions_of_a_loop_act_along_its_rows():

@@ -1,19 +1,21 @@
 """Gradients of motions by the adjoint of their steps, and jumps at events."""
 import pickle
+import warnings
 
 import mpmath
 import numpy as np
 import pytest
 from exports import kept
 from mechanisms import g, l, m, t, x, y
-from sympy import sin, symbols
+from sympy import Piecewise, sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     SimulationError, SingularEquationsError, UnsupportedFeatureError)
 from sympy_constrained.numeric import (
-    Crossing, compile_equations, consistent_state, sensitivities, simulate)
+    Crossing, Table, compile_equations, consistent_state, sensitivities,
+    simulate)
 from sympy_constrained.numeric.integrate.crossing import CrossingFunction
 from sympy_constrained.numeric.sensitivity.saltation import saltation
 
@@ -265,6 +267,43 @@ def test_an_integral_over_jumps():
         wanted = differences(lambda h: found(
             **{item.name: value + h}).value, 1e-3*value)
         assert abs(gradient[item] - wanted) < 1e-9*max(1, abs(wanted))
+
+
+def test_a_wall_and_a_force_that_a_table_switches_off():
+    """``x(2) = a - e (3/2 - a)``; the wall needs no rate of the force."""
+    cart = UdwadiaKalabaMethod(vx**2/2, [x], nonideal_forces=[F])
+    options = {
+        'constants': {a: 1, e: 0.8}, 'inputs': {F: Table(
+            [0, 1, 2], [1, 0, 0], kind='previous')},
+        'events': Crossing(x - a, {vx: -e*vx}, direction=1), **TIGHT}
+    forward = sensitivities(cart, 2, [0, 0], [a, e], **options)
+    np.testing.assert_allclose(forward.dx[-1, 0], [1.8, -0.5], rtol=1e-9)
+    gradient = simulate(cart, 2, [0, 0], adjoint=True, **options).gradient(
+        [a, e], final_cost=x)
+    np.testing.assert_allclose(gradient.values, [1.8, -0.5], rtol=1e-9)
+
+
+@pytest.mark.parametrize('span, start, wanted', [
+    ((0, 1), [0., 1.], [1.2, 2.]), ((1, 0), [0.64, -0.2], [0.8, -2.])])
+def test_an_event_where_the_acceleration_jumps(span, start, wanted):
+    """It is -2 beyond ``a``; without the event its place has no effect."""
+    push = Piecewise((0, x < a), (-2, True))
+    method = UdwadiaKalabaMethod(vx**2/2, [x], nonideal_forces=[push])
+    arguments, options = (method, span, start), {'constants': {a: 0.4}}
+    event = Crossing(x - a, jump={})
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        forward = sensitivities(
+            *arguments, [a], events=event, **options, **TIGHT)
+        motion = simulate(*arguments, events=event, adjoint=True, **options,
+                          **TIGHT)
+        found = [motion.gradient([a], final_cost=q)[a] for q in (x, vx)]
+    np.testing.assert_allclose(forward.dx[-1, :, 0], wanted, rtol=1e-7)
+    np.testing.assert_allclose(found, wanted, rtol=1e-7)
+    with pytest.warns(UserWarning, match='Accelerations jump.* near t = 0.4'):
+        sensitivities(*arguments, [a], t_eval=2, **options)
+    with pytest.warns(UserWarning, match='Accelerations jump.* near t = 0.4'):
+        simulate(*arguments, adjoint=True, **options).gradient([a])
 
 
 def test_a_jump_on_constraints():

@@ -202,6 +202,15 @@ def test_what_is_refused(error, text, options):
         sled(**options)
 
 
+@pytest.mark.parametrize('drag', [([0, 9], [1, 1]), lambda t, x: 1.])
+def test_inputs_without_expressions_are_no_controls(drag):
+    pushed = UdwadiaKalabaMethod(
+        m*vx**2/2, [x], generalized_forces=[F - G])
+    with pytest.raises(UnsupportedFeatureError, match='input G is a table'):
+        optimal_motion(pushed, F**2, 1, {x: 0}, {x: 1}, [F],
+                       constants={m: 1}, inputs={G: drag})
+
+
 def test_ends_off_the_constraints_and_rates_of_controls():
     ring = UdwadiaKalabaMethod(
         m*(vx**2 + vy**2)/2, [x, y], hol_coneqs=[x**2 + y**2 - 1],

@@ -14,7 +14,7 @@ from sympy_constrained.errors import (
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Measurement, Reason, compile_equations, consistent_state, identify,
-    sensitivities, simulate)
+    linearize, sensitivities, simulate)
 from sympy_constrained.numeric.sensitivity import sensitivities as module
 
 q, c = dynamicsymbols('q'), symbols('c')
@@ -133,6 +133,24 @@ def test_inputs_take_part():
         cart, 1, [1, 0], [m], inputs={F: ([0, 1, 2], [1, 1, 1])}, t_eval=3,
         constants={m: 2}, **TIGHT)
     np.testing.assert_allclose(motion[q, m], -motion.t**2/8, atol=1e-10)
+
+
+@pytest.mark.parametrize('size', [1, 1e9])
+def test_rows_in_other_units_count_as_much(size):
+    """``y`` follows from its row, whatever the factor of another one."""
+    a, z = symbols('a'), dynamicsymbols('z')
+    vx, vy, vz = (q.diff() for q in (x, y, z))
+    compiled = compile_equations(UdwadiaKalabaMethod(
+        m*(vx**2 + vy**2 + vz**2)/2 - m*g*x, [x, y, z],
+        hol_coneqs=[size*(z - x), y - x**2 - a]), {m: 1, g: 9.81, a: 0.2})
+    start = [1, 1.2, 1, 0, 0, 0]
+    assert compiled.tangent_basis(0, start).shape == (6, 2)
+    assert linearize(compiled, start).A.shape == (2, 2)
+    motion = simulate(compiled, 0.3, start, adjoint=True)
+    for found in (
+            motion.gradient([a], final_cost=y, fixed=[x, vx])[a],
+            sensitivities(compiled, 0.3, start, [a], fixed=[x, vx])[y, a][-1]):
+        assert found == pytest.approx(1, rel=1e-9)
 
 
 def test_the_start_has_to_be_determined():

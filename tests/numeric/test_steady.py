@@ -373,6 +373,17 @@ def test_isolated_motions_and_larger_families():
         top.follow()
 
 
+@pytest.mark.parametrize('force, stability', [
+    (x**3, 'marginal'), (x**2, 'marginal'), (0, 'stable')])
+def test_an_isolated_motion_with_a_zero_eigenvalue(force, stability):
+    """The damped particle leaves zero where the force is x^3 or x^2."""
+    particle = UdwadiaKalabaMethod(
+        m*x.diff()**2/2, [x], generalized_forces=[force - x.diff()])
+    rest, = equilibria(particle, [0.], constants={m: 1})
+    assert rest.eigenvalues == pytest.approx([-1]) and (
+        rest.stability == stability)
+
+
 def test_a_constant_crosses_zero_where_motions_become_periodic():
     """Van der Pol's oscillator, also if zero is one of the points."""
     c, k = symbols('c k')

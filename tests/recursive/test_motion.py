@@ -13,10 +13,12 @@ from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from sympy_constrained import Loop, UdwadiaKalabaMethod
-from sympy_constrained.errors import ConstraintError, SimulationError
+from sympy_constrained.errors import (
+    ConstraintError, SimulationError, UnsupportedFeatureError)
 from sympy_constrained.models import MODELS
 from sympy_constrained.numeric import (
-    Crossing, Reason, compile_equations, simulate)
+    Crossing, Reason, compile_equations, consistent_state, linearize,
+    sensitivities, simulate, steady_motions)
 from sympy_constrained.numeric.integrate.ends import Pace
 from sympy_constrained.numeric.recursive.equations import Recursion
 
@@ -264,6 +266,17 @@ def test_what_has_no_place_is_refused(options):
     equations = forms(bricard())[0]
     with pytest.raises(ValueError, match='recursive equations have no'):
         simulate(equations, 1, np.zeros(10), **options)
+
+
+@pytest.mark.parametrize('function', [
+    consistent_state, linearize, steady_motions,
+    lambda equations, x: sensitivities(equations, 1, x, []),
+    lambda equations, x: equations.jacobian()])
+def test_what_needs_the_ordinary_form_says_so(function):
+    equations = forms(bricard())[0]
+    with pytest.raises(UnsupportedFeatureError, match='recursion=False'):
+        function(equations, np.zeros(10))
+    assert not hasattr(equations, 'jacobian')
 
 
 def test_crossings_are_refused():

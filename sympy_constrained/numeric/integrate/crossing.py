@@ -51,7 +51,7 @@ class Crossing:
         ``jump``, become constants.
     jump : mapping, optional
         States after the event, by object or name, as expressions of those
-        before. The others do not change.
+        before. The others do not change; ``{}`` where accelerations jump.
     terminal : bool or int
         End the run, at the n-th zero for a number n.
     direction : float

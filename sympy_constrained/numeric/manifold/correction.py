@@ -16,7 +16,7 @@ from ...errors import ConstrainedDynamicsError
 from ...graph import Graph, gradient
 from ..codegen.solution import mass_factors, size, staged
 from ..tolerances import (
-    GOOD, LEFT_OUT, NO_MASS, POOR_CHOICE, REDUNDANT, ROUNDING)
+    GOOD, LEFT_OUT, NO_MASS, POOR_CHOICE, REDUNDANT, ROUNDING, VANISHED)
 from .projection import Correction, distances, project, size_of
 
 
@@ -237,10 +237,18 @@ def newton_code(compiled, rows, *step):
             graph, 'checks', step, stages)
 
 
-def independent(gradient):
-    """Positions of rows of a gradient that span all."""
+def row_sizes(gradient):
+    """Norms of rows, shape (m, 1); for a row that vanishes the largest one."""
+    norms = np.linalg.norm(gradient, axis=1)[:, None]
+    largest = norms.max(initial=0.)
+    return np.where(norms > VANISHED*largest, norms, largest or 1.)
+
+
+def independent(gradient, columns=slice(None)):
+    """Positions of rows of a gradient whose parts in ``columns`` span all."""
+    gradient = (gradient/row_sizes(gradient))[:, columns]
     norms = np.linalg.norm(gradient, axis=1)
-    rows = np.flatnonzero(norms > REDUNDANT*norms.max(initial=0))
+    rows = np.flatnonzero(norms > REDUNDANT)
     if not len(rows):
         return []
     R, order = qr((gradient[rows]/norms[rows, None]).T, mode='r',

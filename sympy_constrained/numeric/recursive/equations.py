@@ -10,7 +10,7 @@ from sympy import Derivative, Dummy
 
 from ...errors import (
     InconsistentConstraintsError, MissingIngredientError,
-    SingularEquationsError)
+    SingularEquationsError, UnsupportedFeatureError)
 from ..codegen.llvm_code import compiled
 from ..codegen.native import SCALAR, SIGNATURE
 from ..names import Names, array, read_only
@@ -25,6 +25,10 @@ DEPENDENT = 1e-11
 DEPENDENT_LATER = 1e-6
 # Machine codes that are kept, and values of constants whose rows are.
 MOST_CODES = 32
+
+
+class NotRecursive(UnsupportedFeatureError, AttributeError):
+    """The ordinary form is needed."""
 
 
 class RecursiveEquations:
@@ -97,6 +101,11 @@ class RecursiveEquations:
         return (f'<RecursiveEquations of {len(self._tables.tree.bodies)} '
                 f'bodies, {len(self.states)} states, '
                 f'{len(self.multiplier_names)} multipliers>')
+
+    def __getattr__(self, name):        # of what is not found
+        raise NotRecursive(
+            f"Recursive equations have no `{name}`, which this needs. Compile "
+            "the model with `recursion=False`.")
 
     def with_values(self, constants, inputs=None, backend='auto'):
         """The same equations with other values of some constants."""

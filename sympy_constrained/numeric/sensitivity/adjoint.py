@@ -49,6 +49,7 @@ from ...graph import gradient as slopes_of
 from ..codegen.native import with_given
 from ..manifold.correction import LEVELS, newton_code, newton_graph
 from ..names import Names, array, label
+from .jumps import warn_of_jumps
 from .saltation import saltation
 from .sensitivities import chosen, start_derivatives
 
@@ -116,7 +117,7 @@ def gradient(motion, by, cost, final_cost, weights, fixed):
                 lam = lam + seeds[due[-1]]      # the output at the event
                 due = due[:-1]
             jump = saltation(compiled, part.event, part.t, part.x, constants,
-                             part.after)
+                             part.after, sign)
             rest = back.integrand(part.t, part.x) + (
                 at_end([compiled.equations.t])[0] if part.after is None else
                 -back.integrand(part.t, part.after))
@@ -129,6 +130,9 @@ def gradient(motion, by, cost, final_cost, weights, fixed):
             np.vstack([seeds[due], lam]), slope)
         lam = lam + seeds[first].sum(axis=0)
         value += integral
+    for visited in back.visited:
+        warn_of_jumps(compiled, *visited, [
+            part.t for part in tape.parts if part.event is not None])
     begin = tape.parts[0]
     t, x = begin.begins[0], begin.y
     values = lam@start_derivatives(compiled, t, x, by, fixed)
@@ -149,6 +153,7 @@ class Backward:
             *(x.diff(time) for x in compiled.states), cost),
             (*compiled.states, *constants))
         self.made = {}                  # (solver, rows) -> code
+        self.visited = []               # times and states of each part
 
     def integrand(self, t, x):
         """Its value at a state, or at several."""
@@ -182,8 +187,11 @@ class Backward:
         if failed >= 0:
             raise SingularEquationsError(
                 "The gradient cannot go back over the step that begins at t = "
-                f"{part.begins[failed]:.6g}: the equations are almost "
-                "singular there. Pass a smaller `max_step`.")
+                f"{part.begins[failed]:.6g}: the equations, or the mass "
+                "matrix, are almost singular there. Pass a smaller "
+                "`max_step`, or use `sensitivities`.")
+        self.visited.append((np.append(part.begins, part.t),
+                             np.vstack([X[:, 0], part.x])))
         where = np.nonzero(quadrature)
         integral = quadrature[where]@self.integrand(
             (part.begins[:, None] + np.outer(h, tableau.c))[where],
@@ -216,9 +224,10 @@ class Backward:
             levels[2:4] = map(len, rows)
         if None in natives:
             raise UnsupportedFeatureError(
-                "The equations have no compiled solution, or multipliers in "
-                "`cost` are not unique, because rows are redundant. Use "
-                "`sensitivities`, or leave out redundant rows.")
+                "The equations have no compiled solution, a coordinate has no "
+                "mass, or multipliers in `cost` are not unique, because rows "
+                "are redundant. Use `sensitivities`, or leave out redundant "
+                "rows.")
         if rows:
             levels[4] = natives[2].size - sum(levels)
         values = (p, [*p, *np.zeros(count)], compiled.parameters(),

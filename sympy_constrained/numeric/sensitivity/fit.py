@@ -29,6 +29,7 @@ from ...errors import ConstrainedDynamicsError
 from ..names import label
 from ..outcome import Reason
 from .identification import Identification
+from .jumps import warn_of_jumps
 
 
 # A combination of relative changes is determined if its standard deviation is
@@ -193,6 +194,8 @@ class Fit:
         unknown = np.abs(lost).max(axis=0, initial=0.) > NAMED
         covariance[unknown, unknown] = np.inf
         noise, motions = self.noise(point), shooting.motions(point)
+        for motion in motions:
+            warn_of_jumps(motion.equations, motion.t, motion.x, ())
         gap = np.abs(point.gaps/shooting.sizes).max(initial=0.)
         undetermined = combinations(shooting.unknown, lost)
         if undetermined:

@@ -10,6 +10,7 @@ of the event and the states after it, at a constant time, change by [1]_
    \delta x^+ = g_x\,\delta x + g_p\,\delta p
    + (g_x f + g_t - f^+)\,\delta t.
 
+Where accelerations jump, an event with :math:`g = x` does the same for them.
 At a terminal event nothing follows: :math:`g = x`, :math:`f^+ = 0`, and
 :math:`\delta x^+` is the change of the state at the event.
 
@@ -31,6 +32,11 @@ from ..table import Table
 from ..tolerances import REDUNDANT
 
 
+# Part of the time scale of a state at which rates differ if they jump, by more
+# than this part of them.
+BESIDE, JUMP = 1e-9, 1e-5
+
+
 class Saltation(NamedTuple):
     """Derivatives of the time ``t`` of an event and of the states ``x`` after
     it, by the states before and by constants or other variables ``p``.
@@ -50,10 +56,22 @@ def check_known(event):
             "known. Give a `Crossing` instead of a Python function.")
 
 
-def saltation(compiled, event, t, x, by, after=None):
+def rates_beside(compiled, t, x, part):
+    """The rates, or those at a ``part`` of the state's time scale from here if
+    accelerations jump here.
+    """
+    rates = compiled.rhs(t, x)
+    step = part*max(np.linalg.norm(x), 1e-3)/max(np.linalg.norm(rates), 1e-3)
+    beside = compiled.rhs(t + step, x + step*rates)
+    return beside if np.abs(beside - rates).max() > JUMP*np.abs(
+        rates).max() else rates
+
+
+def saltation(compiled, event, t, x, by, after=None, sign=1):
     """The derivatives for an event, which is terminal without ``after``.
 
-    ``by`` are constants, and variables that it does not contain.
+    ``by`` are constants, and variables that it does not contain; ``sign`` is
+    -1 for a motion backward in time.
     """
     check_known(event)
     of = [event.expression, *(compiled.states if after is None else
@@ -68,18 +86,19 @@ def saltation(compiled, event, t, x, by, after=None):
             f"The event at t = {t:.6g} depends on a Python function, whose "
             "derivatives are not known. Give an expression or a table.")
     by_t = by_t@[1., *(
-        function.derivative(1)(t, x) if isinstance(function, Table) else 0.
-        for function in called.values())]
+        function.derivative(1)(t, x) if by_t[:, 1 + k].any() else 0.
+        for k, function in enumerate(called.values()))]
     by_p = np.zeros((len(of), len(by)))
     by_p[:, [by.index(item) for item in known]] = by_known
-    rates = compiled.rhs(t, x)
+    rates = rates_beside(compiled, t, x, -sign*BESIDE)
     pace = by_x@rates + by_t
     if abs(pace[0]) <= REDUNDANT*np.linalg.norm(by_x[0])*np.linalg.norm(
             rates):
         raise SingularEquationsError(
             f"The motion touches the event at t = {t:.6g} without crossing "
             "it, so its time has no derivatives.")
-    following = 0. if after is None else compiled.rhs(t, after)
+    following = 0. if after is None else rates_beside(
+        compiled, t, after, sign*BESIDE)
     t_x, t_p = -by_x[0]/pace[0], -by_p[0]/pace[0]
     change = pace[1:] - following
     return Saltation(t_x, t_p, by_x[1:] + np.outer(change, t_x),

@@ -13,9 +13,11 @@ from ..compiled import CompiledEquations, compile_equations
 from ..integrate.crossing import compiled_with
 from ..integrate.events import event_functions
 from ..integrate.simulate import simulate
+from ..manifold.correction import row_sizes
 from ..names import Names, label
 from ..tolerances import REDUNDANT
 from ..trajectory import Trajectory
+from .jumps import switches, warn_of_jumps
 from .saltation import check_known, saltation
 from .variational import variational
 
@@ -144,8 +146,15 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
     x = compiled.names.vector(start, 'start')
     begin = 0. if np.ndim(t_span) == 0 else float(t_span[0])
     dx = start_derivatives(compiled, begin, x, by, fixed)
-    return integrated(compiled, t_span, x, dx, by, options,
-                      event_functions(events, compiled))
+    events = event_functions(events, compiled)
+    if switches(compiled) is not None:
+        steps = simulate(compiled, t_span, x, events=events,
+                         **{**options, 't_eval': None})
+        warn_of_jumps(compiled, steps.t, steps.x, [
+            event.t for event in steps.events
+            if getattr(events[event.index], 'jump', None)
+            or event.t == steps.t[-1]])
+    return integrated(compiled, t_span, x, dx, by, options, events)
 
 
 def integrated(compiled, t_span, x, dx, by, options, events=()):
@@ -153,6 +162,7 @@ def integrated(compiled, t_span, x, dx, by, options, events=()):
 
     States in ``by`` only name columns of ``dx``.
     """
+    sign = -1 if np.ndim(t_span) and t_span[1] < t_span[0] else 1
     motions, parts, width = [], [], max(1, STATES//len(x) - 1)
     for event in events:
         if getattr(event, 'jump', None):
@@ -166,7 +176,7 @@ def integrated(compiled, t_span, x, dx, by, options, events=()):
                   for part in extended.parts]
         full = np.zeros(len(extended.states))
         full[places] = np.vstack([x, dx[:, some].T])
-        carried = [CarriedEvent(event, compiled, places, by[some])
+        carried = [CarriedEvent(event, compiled, places, by[some], sign)
                    for event in events]
         motions.append(simulate(
             extended, t_span, full, events=carried, **options))
@@ -189,9 +199,9 @@ def integrated(compiled, t_span, x, dx, by, options, events=()):
 class CarriedEvent:
     """An event of a motion as one of its variational equations."""
 
-    def __init__(self, event, compiled, places, by):
+    def __init__(self, event, compiled, places, by, sign):
         self.event, self.compiled, self.by = event, compiled, by
-        self.places = np.array(places)
+        self.places, self.sign = np.array(places), sign
         for name in ('terminal', 'direction', 'passed'):
             if hasattr(event, name):
                 setattr(self, name, getattr(event, name))
@@ -207,14 +217,16 @@ class CarriedEvent:
     def after(self, t, full):
         x, dx = full[self.places[0]], full[self.places[1:]].T
         full[self.places[0]] = after = self.event.jump(t, x)
-        change = saltation(self.compiled, self.event, t, x, self.by, after)
+        change = saltation(
+            self.compiled, self.event, t, x, self.by, after, self.sign)
         full[self.places[1:]] = (change.x_x@dx + change.x_p).T
         return full
 
     def derivatives(self, found):
         """The derivatives of an :class:`.Event` that was found."""
         x, dx = found.x[self.places[0]], found.x[self.places[1:]].T
-        change = saltation(self.compiled, self.event, found.t, x, self.by)
+        change = saltation(self.compiled, self.event, found.t, x, self.by,
+                           sign=self.sign)
         return EventDerivatives(
             found.index, found.t, x, change.t_x@dx + change.t_p,
             change.x_x@dx + change.x_p)
@@ -268,10 +280,12 @@ def start_derivatives(compiled, t, x, by, fixed, least=False):
     if constants:
         rest[:, constants] += compiled.jacobian(
             'residuals', [by[k] for k in constants])(t, x)
+    sizes = row_sizes(K)
+    K, rest = K/sizes, rest/sizes
     held = {*names.indices(fixed, 'fixed'), *changed.values()}
     free = [i for i in range(len(x)) if i not in held]
     A = K[:, free]
-    if not (np.abs(rest) > REDUNDANT*np.abs(K).max(initial=0.)).any():
+    if not (np.abs(rest) > REDUNDANT).any():
         return dx
     left, sigma, vh = np.linalg.svd(A, full_matrices=False)
     rank = int(np.sum(sigma > REDUNDANT*sigma.max(initial=0.)))

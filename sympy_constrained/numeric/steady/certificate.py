@@ -18,8 +18,6 @@ from .conditions import NULL
 
 # Radii of boxes that are tried, relative to the sizes of the unknowns.
 RADII = [10.**k for k in range(-13, -3)]
-# Distance of a neighbour in the family.
-APART = 1e-3
 EPS, TINY = np.finfo(float).eps, np.finfo(float).tiny
 # More than the rounding errors of a sum of positive numbers.
 MARGIN = 1 - 1e-6
@@ -54,8 +52,8 @@ def certificate(motion) -> Certificate:
     Raises ConstrainedDynamicsError if there is none, as at a branch point.
     """
     conditions, point = motion.conditions, motion.point
-    columns = conditions.columns[conditions.columns < conditions.size]
-    if _is_exceptional(conditions, point, columns):
+    columns = motion.columns
+    if conditions.is_exceptional(point, columns):
         raise ConstrainedDynamicsError(REFUSED)
     norms, sizes = (
         power_of_two(np.log2(x)) for x in conditions.scales(point, columns))
@@ -84,18 +82,6 @@ def certificate(motion) -> Certificate:
         radius, tuple(conditions.rows[k] for k in rows),
         tuple(motion.names.labels[k] for k in columns if k not in places),
         proven_stability(discs, len(motion.eigenvalues)), tuple(discs))
-
-
-def _is_exceptional(conditions, point, columns):
-    """Whether neighbours in the family have fewer of them."""
-    found = conditions.directions(point, columns)
-    if not len(found):
-        return False
-    beside = point.copy()
-    beside[columns] += APART*conditions.scales(point, columns)[1]*found[0]
-    beside = conditions.solved(beside, columns)
-    return beside is None or len(
-        conditions.directions(beside, columns)) < len(found)
 
 
 # -- matrices with bounds of their errors ----------------------------------

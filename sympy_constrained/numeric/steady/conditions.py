@@ -18,6 +18,8 @@ STEPS, TRIES = 30, 300
 NULL = 1e-9
 # Distance of the point beside, in sizes of the unknowns.
 BESIDE = 0.1
+# Distance of a neighbour in the family, and the part of it that is none.
+APART, SAME = 1e-3, 1e-6
 
 
 def cyclic_coordinates(equations):
@@ -170,6 +172,20 @@ class Conditions:
         left, sizes, _ = np.linalg.svd(null[:, seen], full_matrices=False)
         left, sizes = left[:, sizes > NULL**0.5], sizes[sizes > NULL**0.5]
         return (left/sizes).T@null
+
+    def is_exceptional(self, point, columns):
+        """Whether neighbours in the family have fewer directions, or there
+        are none.
+        """
+        found = self.directions(point, columns)
+        if not len(found):
+            return False
+        beside, sizes = point.copy(), self.scales(point, columns)[1]
+        beside[columns] += APART*sizes*found.sum(axis=0)
+        beside = self.solved(beside, columns)
+        return (beside is None
+                or np.abs((beside - point)[columns]/sizes).max() < SAME*APART
+                or len(self.directions(beside, columns)) < len(found))
 
 
 def conditions_graph(compiled, cyclic, free):

@@ -75,9 +75,15 @@ class SteadyMotion:
     # -- the family ------------------------------------------------------
 
     @property
+    def columns(self):
+        """Positions of unknown states and multipliers in ``point``."""
+        columns = self.conditions.columns
+        return columns[columns < self.conditions.size]
+
+    @property
     def unknowns(self) -> int:
         """Number of unknown states and multipliers."""
-        return int(np.sum(self.conditions.columns < self.conditions.size))
+        return len(self.columns)
 
     @property
     def equations(self) -> int:
@@ -92,11 +98,9 @@ class SteadyMotion:
     @cached_property
     def directions(self) -> np.ndarray:
         """Changes of the states to its neighbours, shape (dimension, ns)."""
-        columns = self.conditions.columns
-        columns = columns[columns < self.conditions.size]
-        found = self.conditions.directions(self.point, columns)
+        found = self.conditions.directions(self.point, self.columns)
         moves = np.zeros((len(found), len(self.point)))
-        moves[:, columns] = found
+        moves[:, self.columns] = found
         return moves[:, :self.conditions.count]
 
     # -- stability -------------------------------------------------------
@@ -152,9 +156,13 @@ class SteadyMotion:
 
         Stable: neighbours approach a member of the family (Lyapunov;
         Lyapunov and Malkin for families, see Zenkov, Bloch and Marsden 1998).
-        Marginal: the linear motion decides nothing about the nonlinear one.
+        Marginal: the linear motion decides nothing about the nonlinear one,
+        also where a zero eigenvalue belongs to no family.
         """
         growth = self.growth
+        if growth < 0 and self.zeros is None and (
+                self.conditions.is_exceptional(self.point, self.columns)):
+            growth = 0.                 # a zero eigenvalue of no family
         return ('unstable' if growth > 0 else 'stable' if growth < 0
                 else 'marginal')
 
