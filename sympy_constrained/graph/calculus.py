@@ -68,10 +68,16 @@ class Derivation:
         k = abs(ref)
         if k not in memo:
             self._prepare(k)
-            if not builder.depends[k] & self.mask:
+            depends, mask = builder.depends, self.mask
+            if not depends[k] & mask:
                 return 0
-            for i in reachable(builder, (k,), self.mask, memo):
-                memo[i] = self._rule(i)
+            parts = operands(builder.nodes[k])
+            if parts and all(j in memo or not depends[j] & mask
+                             for j in parts):
+                memo[k] = self._rule(k)     # as often
+            else:
+                for i in reachable(builder, (k,), mask, memo):
+                    memo[i] = self._rule(i)
         return memo[k] if ref > 0 else -memo[k]
 
     def _prepare(self, k):

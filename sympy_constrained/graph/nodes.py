@@ -1,9 +1,10 @@
 """Nodes with value numbering: how they are declared, merged and examined."""
 import math
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from hashlib import blake2b
 from itertools import compress
+from operator import or_
 
 from sympy import Symbol
 
@@ -142,10 +143,7 @@ class Nodes:
 
     def mask(self, refs):
         """Bits of the inputs on which any of the references depend."""
-        bits = 0
-        for ref in refs:
-            bits |= self.depends[abs(ref)]
-        return bits
+        return reduce(or_, map(self.depends.__getitem__, map(abs, refs)), 0)
 
     def depends_on(self, ref, *inputs):
         """Whether a reference depends on any of these input references."""

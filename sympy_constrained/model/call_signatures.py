@@ -98,21 +98,22 @@ def bind_arguments(name, args, kwargs, options=()):
 def lagrangian_call(arguments):
     """The same model in Lagrange's shape if it has no speeds, else None."""
     # ``System.form_eoms`` calls in Kane's shape even without speeds.
-    lists = {name: as_list(arguments[name], name) for name in (
-        'q_ind', 'q_dependent', 'u_ind', 'u_dependent', 'kd_eqs', 'bodies',
-        'configuration_constraints', 'velocity_constraints',
-        'nonholonomic_constraints')}
-    if any(lists[name] for name in ('u_ind', 'u_dependent', 'kd_eqs')) or (
-            not (lists['bodies'] and lists['q_ind'])):
+    def given(*names):
+        return [as_list(arguments[name], name) for name in names]
+
+    if any(given('u_ind', 'u_dependent', 'kd_eqs')):
         return None
-    holonomic = lists['configuration_constraints']
+    bodies, independent, dependent, holonomic, velocity, nonholonomic = given(
+        'bodies', 'q_ind', 'q_dependent', 'configuration_constraints',
+        'velocity_constraints', 'nonholonomic_constraints')
+    if not (bodies and independent):
+        return None
     rates = [x.diff(_compat.time_symbol()) for x in holonomic]
     return {
-        'Lagrangian': Lagrangian(arguments['frame'], *lists['bodies']),
-        'qs': lists['q_ind'] + lists['q_dependent'],
-        'hol_coneqs': holonomic, 'nonhol_coneqs': [
-            x for x in lists['velocity_constraints'] if x not in rates]
-        + lists['nonholonomic_constraints'],
+        'Lagrangian': Lagrangian(arguments['frame'], *bodies),
+        'qs': independent + dependent, 'hol_coneqs': holonomic,
+        'nonhol_coneqs': [x for x in velocity if x not in rates]
+        + nonholonomic,
         **{name: arguments[name] for name in (
             'frame', 'bodies', 'forcelist', 'acceleration_constraints')}}
 
