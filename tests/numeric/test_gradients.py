@@ -306,6 +306,17 @@ def test_an_event_where_the_acceleration_jumps(span, start, wanted):
         simulate(*arguments, adjoint=True, **options).gradient([a])
 
 
+@pytest.mark.parametrize('place', [0, 1e4])
+def test_impacts_of_small_vibrations_far_from_the_origin(place):
+    """The rates change quickly compared with the size of the state."""
+    mass = UdwadiaKalabaMethod(vx**2/2 - k*(x - a)**2/2, [x])
+    impact = Crossing(x - a - 4e-6, {vx: -e*vx}, direction=-1)
+    found = sensitivities(mass, 0.25, [place + 1e-5, 0], [k], constants={
+        k: 100, a: place, e: 0.5}, events=impact, **TIGHT)
+    np.testing.assert_allclose(found.dx[-1, :, 0], [
+        -3.56191741e-8, -8.14229957e-7], rtol=1e-4)
+
+
 def test_an_acceleration_that_jumps_at_a_time_that_does_not_move():
     """It is -e from the time ``a`` on."""
     push = Piecewise((0, t < a), (-e, True))
