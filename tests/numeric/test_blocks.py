@@ -1,5 +1,6 @@
 """Blocks of steps in compiled code give the motion of single steps."""
 import runpy
+import warnings
 from functools import cache
 
 import exports
@@ -254,6 +255,16 @@ def test_an_expression_enters_python_where_it_vanishes(
     motion = simulate(compiled, 1, start, events=event, method=method)
     assert [round(event.t, 9) for event in motion.events] == [0.41]
     assert np.ptp(calls[1:]) <= np.diff(motion.t).max() < 0.5
+
+
+def test_events_of_large_values():
+    """Products of them overflow."""
+    ball = UdwadiaKalabaMethod(m*y.diff()**2/2 - m*k*y, [y])
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        motion = simulate(ball, 3, [2, 0], constants={m: 1, k: 1},
+                          events=Crossing(1e200*y))
+    assert [round(event.t, 9) for event in motion.events] == [2]
 
 
 @pytest.mark.parametrize('jump', [None, {y.diff(): -y.diff()/2}])

@@ -306,6 +306,33 @@ def test_an_event_where_the_acceleration_jumps(span, start, wanted):
         simulate(*arguments, adjoint=True, **options).gradient([a])
 
 
+@pytest.mark.parametrize('place', [0, 1e4])
+def test_impacts_of_small_vibrations_far_from_the_origin(place):
+    """The rates change quickly compared with the size of the state."""
+    mass = UdwadiaKalabaMethod(vx**2/2 - k*(x - a)**2/2, [x])
+    impact = Crossing(x - a - 4e-6, {vx: -e*vx}, direction=-1)
+    found = sensitivities(mass, 0.25, [place + 1e-5, 0], [k], constants={
+        k: 100, a: place, e: 0.5}, events=impact, **TIGHT)
+    np.testing.assert_allclose(found.dx[-1, :, 0], [
+        -3.56191741e-8, -8.14229957e-7], rtol=1e-4)
+
+
+def test_an_acceleration_that_jumps_at_a_time_that_does_not_move():
+    """It is -e from the time ``a`` on."""
+    push = Piecewise((0, t < a), (-e, True))
+    arguments = UdwadiaKalabaMethod(
+        vx**2/2, [x], nonideal_forces=[push]), 1, [0, 1]
+    options = {'constants': {a: 0.4, e: 2}}
+    motion = simulate(*arguments, adjoint=True, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        found = sensitivities(*arguments, [e], **options).dx[-1, 0, 0]
+        assert abs(found + 0.18) < 1e-6
+        assert abs(motion.gradient([e], final_cost=x)[e] + 0.18) < 1e-6
+    with pytest.warns(UserWarning, match='Accelerations jump.* near t = 0.4'):
+        sensitivities(*arguments, [a], **options)
+
+
 def test_a_jump_on_constraints():
     """A pendulum hits a wall that moves as a table says."""
     pendulum = UdwadiaKalabaMethod(

@@ -322,6 +322,8 @@ class Blocks:
         None if every step has to be examined in Python.
         """
         run = self.run
+        if run.pieces is not None:
+            return None
         values = np.empty((steps, PARTS, len(run.events.functions)))
         if run.events:
             functions = run.events.code(run.compiled)
@@ -334,7 +336,7 @@ class Blocks:
                 self.loop.Code(functions.function), run.compiled.parameters(),
                 *self.spans(block.t[:steps + 1]), block.t, block.y,
                 block.stages, values)
-        return values if run.pieces is None else None
+        return values
 
     def spans(self, t):
         """Begins and ends of steps, which avoid the kinks of tables."""

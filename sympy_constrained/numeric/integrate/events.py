@@ -84,8 +84,9 @@ class Events:
             return
         flat = values.reshape(-1, len(self.functions))
         before = np.vstack([self._values, flat[:-1]])
-        is_quiet = ((before*flat > 0) & (np.abs(before) > ROUNDED) & (
-            np.abs(flat) > ROUNDED)).reshape(steps, -1).all(axis=1)
+        is_quiet = (((before > 0) == (flat > 0)) & (
+            np.abs(before) > ROUNDED) & (np.abs(flat) > ROUNDED)).reshape(
+                steps, -1).all(axis=1)
         for k in np.flatnonzero(~is_quiet).tolist():
             if k and is_quiet[k - 1]:
                 self._values = values[k - 1, -1].tolist()

@@ -131,7 +131,7 @@ def gradient(motion, by, cost, final_cost, weights, fixed):
         lam = lam + seeds[first].sum(axis=0)
         value += integral
     for visited in back.visited:
-        warn_of_jumps(compiled, *visited, [
+        warn_of_jumps(compiled, by, *visited, [
             part.t for part in tape.parts if part.event is not None])
     begin = tape.parts[0]
     t, x = begin.begins[0], begin.y

@@ -195,7 +195,8 @@ class Fit:
         covariance[unknown, unknown] = np.inf
         noise, motions = self.noise(point), shooting.motions(point)
         for motion in motions:
-            warn_of_jumps(motion.equations, motion.t, motion.x, ())
+            warn_of_jumps(motion.equations, shooting.unknown, motion.t,
+                          motion.x, ())
         gap = np.abs(point.gaps/shooting.sizes).max(initial=0.)
         undetermined = combinations(shooting.unknown, lost)
         if undetermined:

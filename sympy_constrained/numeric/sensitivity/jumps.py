@@ -21,14 +21,17 @@ NAMES = 'rates', 'W', 'r'
 BESIDE, JUMP = 1e-6, 1e-4
 
 
-def switches(compiled):
+def switches(compiled, by):
     """A function of ``(t, x)`` to the numbers, shape (..., k, 1), whose signs
     choose among the pieces of the equations; None without any.
+
+    Those that contain neither states nor constants in ``by`` are left out:
+    they change at times that do not move.
     """
-    return compiled.kept('switches', lambda: _switches(compiled))
+    return compiled.kept(('switches', by), lambda: _switches(compiled, by))
 
 
-def _switches(compiled):
+def _switches(compiled, by):
     equations, found = compiled.equations, set()
     g, _ = with_given(equations.graph, NAMES, compiled.inputs.given).load(
         None, NAMES)
@@ -38,16 +41,18 @@ def _switches(compiled):
                 Relational, sign, Heaviside) if known else ():
             found.add(read_with(g, part.args[0] - part.args[1] if isinstance(
                 part, Relational) else part.args[0], dict(known)))
-    moving = sorted(k for k in found if g.depends[abs(k)] & g.dynamic)
+    moves = {*compiled.states, *by}
+    moving = sorted(k for k in found if g.depends[abs(k)] & g.dynamic
+                    and not moves.isdisjoint(g.symbols_of(k)))
     return compiled.output(Graph.freeze(g, {
         'switch': ([[k] for k in moving], 1)}), 'switch') if moving else None
 
 
-def warn_of_jumps(compiled, t, x, events):
+def warn_of_jumps(compiled, by, t, x, events):
     """Warn if accelerations jump between the states of a motion, but not at
-    the times of ``events``, which know it.
+    the times of ``events``, which know it. Derivatives are ``by`` these.
     """
-    values = switches(compiled)
+    values = switches(compiled, by)
     if values is None or len(t) < 2:
         return
     signs = np.sign(values(t, x)[..., 0])

@@ -57,14 +57,17 @@ def check_known(event):
 
 
 def rates_beside(compiled, t, x, part):
-    """The rates, or those at a ``part`` of the state's time scale from here if
-    accelerations jump here.
+    """The rates, or those on one side if accelerations jump here.
+
+    They jump if they differ at a ``part`` of the state's time scale from here,
+    and hardly less at half of it.
     """
     rates = compiled.rhs(t, x)
     step = part*max(np.linalg.norm(x), 1e-3)/max(np.linalg.norm(rates), 1e-3)
-    beside = compiled.rhs(t + step, x + step*rates)
-    return beside if np.abs(beside - rates).max() > JUMP*np.abs(
-        rates).max() else rates
+    far, near = (compiled.rhs(t + h, x + h*rates) for h in (step, step/2))
+    change = np.abs(near - rates).max()
+    return 2*near - far if change > JUMP*np.abs(rates).max() and (
+        change > 0.75*np.abs(far - rates).max()) else rates
 
 
 def saltation(compiled, event, t, x, by, after=None, sign=1):

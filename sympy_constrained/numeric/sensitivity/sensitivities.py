@@ -147,10 +147,10 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
     begin = 0. if np.ndim(t_span) == 0 else float(t_span[0])
     dx = start_derivatives(compiled, begin, x, by, fixed)
     events = event_functions(events, compiled)
-    if switches(compiled) is not None:
+    if switches(compiled, by) is not None:
         steps = simulate(compiled, t_span, x, events=events,
                          **{**options, 't_eval': None})
-        warn_of_jumps(compiled, steps.t, steps.x, [
+        warn_of_jumps(compiled, by, steps.t, steps.x, [
             event.t for event in steps.events
             if getattr(events[event.index], 'jump', None)
             or event.t == steps.t[-1]])
