@@ -132,7 +132,7 @@ class Parts:
         for k in (0, 1):
             moved[k] = number(known, nodes[k])
             moved[-k] = -k
-        # nodes that are no part of others, and outputs; the first is the last
+        # nodes that are no part of others, then outputs, in reverse order
         waiting = sorted(chain(self.others, sums, products))
         del waiting[bisect_left(waiting, len(nodes)):]
         waiting += map(abs, refs)

@@ -295,13 +295,13 @@ class Blocks:
         """
         run, done, end, state = self.run, 0, None, None
         try:
-            for done in run.events.doubtful(steps, self.values(block, steps)):
-                path, t = block.path(done), block.t[done + 1]
-                state = run.state_on(path, t, block.y[done + 1])
+            for k in run.events.doubtful(steps, self.values(block, steps)):
+                path, t, done = block.path(k), block.t[k + 1], k
+                state = run.state_on(path, t, block.y[k + 1])
                 end = run.end_within(
-                    block.t[done], t, block.y[done + 1], path, state)
+                    block.t[k], t, block.y[k + 1], path, state)
                 if end is not None:
-                    done += 1
+                    done = k + 1
                     break
             else:
                 done = steps

@@ -75,6 +75,7 @@ class Events:
     def doubtful(self, steps, values):
         """Yield the numbers of the steps in which a function may vanish.
 
+        ``_values`` are those at its begin then, as :meth:`crossed` needs.
         ``values``, (steps, parts, functions), are those of all functions at
         parts of the steps; without them every step is yielded.
         """
