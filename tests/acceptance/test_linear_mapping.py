@@ -27,7 +27,7 @@ from sympy_constrained.models import model
 m, g, al, R, w, l, a, I, J = symbols('m g alpha R w l a I J', positive=True)
 x, y, z, X, Y, theta, phi = dynamicsymbols('x y z X Y theta phi')
 x1, x2, x3 = dynamicsymbols('x1:4')
-u, u1, u2, u3 = dynamicsymbols('u u1:4')
+u, u1, u2 = dynamicsymbols('u u1:3')
 # prescribed functions of time
 Om, psi, s = dynamicsymbols('Omega psi s')
 
