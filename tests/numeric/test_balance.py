@@ -8,10 +8,11 @@ from warnings import catch_warnings, filterwarnings, simplefilter
 
 import numpy as np
 import pytest
-from sympy import Piecewise
+from sympy import Matrix, Piecewise, diag
 
-from mechanisms import t, x, y
-from sympy_constrained import EquationsOfMotion, UdwadiaKalabaMethod
+from mechanisms import g, m, t, x, y
+from sympy_constrained import (
+    EquationsOfMotion, GibbsAppellMethod, UdwadiaKalabaMethod)
 from sympy_constrained.graph import Graph
 from sympy_constrained.models import MODELS, model
 from sympy_constrained.numeric import (
@@ -167,3 +168,19 @@ def test_faults_of_the_equations_are_reported(name, change, text):
         found.split(' by ')[-1].split()[0].rstrip(','),
         found.split('explain ')[1].split('.')[0]))
     assert np.isfinite(error) and error > allowed
+
+
+def test_the_work_of_reactions_that_are_not_along_the_rows():
+    """By a matrix of directions, and of a servo constraint by weights."""
+    slope = x.diff() - 2*y.diff()
+    energy = m*(x.diff()**2 + 2*y.diff()**2)/2 - m*g*x
+    for method, options in (
+            (GibbsAppellMethod, {'reaction_matrix': Matrix([1, 0])}),
+            (UdwadiaKalabaMethod, {'weight': diag(1, 5)})):
+        compiled = compile_equations(method(
+            energy, [x, y], nonhol_coneqs=[slope], **options),
+            {m: 1, g: 9.81})
+        assert not balances(compiled, 1, [0, 0, 2, 1])
+        motion = simulate(compiled, 1, [0, 0, 2, 1])
+        change = motion.energy[-1] - motion.energy[0]
+        assert motion.work[-1] == pytest.approx(change) and abs(change) > 1

@@ -141,7 +141,7 @@ def test_functions_that_are_called_have_files_of_numba():
     assert [name for name, item in vars(loop).items() if getattr(
         getattr(item, 'stats', None), 'cache_path', None)] == [
             'solve_each', 'watch', 'make_steps', 'make_runs',
-            'project_all', 'go_back']
+            'values_along', 'project_all', 'go_back']
 
 
 def test_rows_that_are_left_out_hold_near_a_change_point():
