@@ -33,12 +33,10 @@ class Scene:
     """
 
     moments: tuple = (1, 1, 1)      # about the axes of the body
-    products: tuple = (0, 0, 0)
     mass: float = 1
     turning: object = 0             # angle of the parent about the vertical
     lagrange: bool = False
     force: tuple = (0, 0, 0)
-    order: str = 'zyz'
     masscenter: tuple = (0, 0, 0)   # in body axes, from the centre
     contacts: list = field(default_factory=list)
     below: object = None
@@ -59,8 +57,7 @@ class Scene:
             self.P.orient_axis(N, self.turning, N.z)
         x, y, z = self.q[:3]
         self.C.set_pos(self.O, x*N.x + y*N.y + z*N.z)
-        self.B.orient_body_fixed(N, self.q[3:], self.order)
-        turning = self.B.ang_vel_in(N)
+        self.B.orient_body_fixed(N, self.q[3:], 'zyz')
         if self.lagrange:
             self.u = [x.diff(t) for x in self.q]
             self.kdes = []
@@ -71,9 +68,8 @@ class Scene:
             self.C.set_vel(N, sum((u[k]*e for k, e in enumerate(N)), 0*N.x))
             spin = sum((u[k + 3]*e for k, e in enumerate(N)), 0*N.x)
             self.B.set_ang_vel(N, spin)
-            self.kdes = [q.diff(t) - v for q, v in zip(self.q, u[:3])] + (
-                angle_rates(self.q[3:], u[3:]) if self.order == 'zyz' else
-                [(turning - spin).dot(e) for e in N])
+            self.kdes = [q.diff(t) - v for q, v in zip(
+                self.q, u[:3])] + angle_rates(self.q[3:], u[3:])
         self.G = self.C
         if any(self.masscenter):
             self.G = self.C.locatenew('G', sum(
@@ -81,10 +77,9 @@ class Scene:
             self.G.v2pt_theory(self.C, N, self.B)
         self.body = RigidBody(
             'body' + mark, self.G, self.B, self.mass, (inertia(
-                self.B, *self.moments, *self.products), self.G))
+                self.B, *self.moments), self.G))
         self.parent = below.body if below else RigidBody(
             'parent', self.O, self.P)
-        self.turning_speed = turning
         self.loads = [(self.G, sum((f*e for f, e in zip(
             self.force, N)), -self.mass*GRAVITY*N.z))]
 

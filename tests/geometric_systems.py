@@ -117,11 +117,6 @@ def transmission(asymmetry=0., turn=3.):
         [1, 0.3, z0, v0, -np.sin(z0)*v0, turn], {k: asymmetry})
 
 
-def gearbox():
-    """The same, whose pendulum swings."""
-    return transmission(turn=1.)
-
-
 def heisenberg():
     return System(
         VaccoMethod(PLANE, [x, y, z],

@@ -14,10 +14,9 @@ from mpmath import mp
 from sympy import (
     Derivative, Function, Matrix, Max, Rational, Symbol, asinh, cos, diag, exp,
     eye, sin, sinh, sqrt, symbols, tan, zeros)
-from sympy.physics.mechanics import (
-    LagrangesMethod, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
-from kkt import WORK, Reference, at, close, norm, number, t
+from kkt import Reference, at, close, norm, number, t
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError)
@@ -612,12 +611,6 @@ def test_nonlinear_rows_in_a_sample():
     assert method.validity.state[SPEED] == 10
 
 
-# Kane's shape
-
-u1, u2, u3 = dynamicsymbols('u1:4')
-N = ReferenceFrame('N')
-
-
 def test_from_a_lagrangian_method():
     for cls in (UdwadiaKalabaMethod, LagrangesMethod):
         given = cls(tilted.L, list(tilted.q), nonhol_coneqs=list(tilted.vel))
@@ -631,82 +624,9 @@ def test_from_a_lagrangian_method():
         HamelEmbedding.from_method(given).forcing
 
 
-@pytest.mark.parametrize('make', [
-    lambda: HamelEmbedding(**partitioned(body_sleigh(), [x])),
-    skew.method])
-def test_a_partition_goes_with_the_object(make):
-    other = HamelEmbedding.from_method(make(), q_dependent=[y])
+def test_a_partition_goes_with_the_object():
+    other = HamelEmbedding.from_method(skew.method(), q_dependent=[y])
     assert list(HamelEmbedding.from_method(other).embedding.q_dependent) == [y]
-
-
-def body_sleigh(load=None, potential=0, **options):
-    """The sleigh in body-fixed speeds, with a blade at the origin of B."""
-    O, P, G = Point('O'), Point('P'), Point('G')
-    O.set_vel(N, 0)
-    B = N.orientnew('B', 'Axis', (theta, N.z))
-    B.set_ang_vel(N, u3*N.z)
-    P.set_pos(O, x*N.x + y*N.y)
-    P.set_vel(N, u1*B.x + u2*B.y)
-    G.set_pos(P, a*B.x)
-    G.v2pt_theory(P, N, B)
-    body = RigidBody('sleigh', G, B, m, (inertia(B, 0, 0, I), G))
-    body.potential_energy = potential
-    return {
-        'frame': N, 'q_ind': [x, y, theta], 'u_ind': [u1, u2, u3],
-        'kd_eqs': [vx - u1*cos(theta) + u2*sin(theta),
-                   vy - u1*sin(theta) - u2*cos(theta), omega - u3],
-        'q_dependent': None, 'velocity_constraints': [u2],
-        'bodies': [body], 'forcelist': [(G, load)] if load else [],
-        **options}
-
-
-def partitioned(arguments, dependent):
-    q = [e for e in arguments['q_ind'] if e not in dependent]
-    return {**arguments, 'q_ind': q, 'q_dependent': list(dependent)}
-
-
-def body_values(reference, seed):
-    """A state with its velocities; those of x and y are no speeds."""
-    values = reference.admissible(CONSTANTS, seed)
-    with mp.workdps(WORK):
-        values.update({rate: at(e, values)[0]
-                       for rate, e in reference.rates.items()})
-    return values
-
-
-@pytest.mark.parametrize('load, Q', [
-    (None, None), (m*g*N.y + x*u3*N.y, [x, -u1**3, u1*y])])
-def test_kanes_shape_with_speeds_that_are_no_velocities(load, Q):
-    arguments = body_sleigh(load)
-    method = HamelEmbedding(**partitioned(arguments, [y]),
-                            generalized_forces=Q)
-    assert Matrix(method.embedding.q_independent) == Matrix([x, theta])
-    assert Matrix(method.u) == Matrix([vx, u3])
-    reference = Reference.bodies(
-        N, arguments['bodies'], arguments['forcelist'], (x, y, theta),
-        (u1, u2, u3), arguments['kd_eqs'], vel=arguments[
-            'velocity_constraints'], Q=Q)
-    x_rate = reference.rates[vx]
-    values = body_values(reference, 1)
-    exact = reference.solve(values).acceleration
-    moving = dict(values)
-    moving.update(zip((e.diff(t) for e in (u1, u2, u3)), exact))
-    motion = mp.matrix([
-        at(x_rate.diff(t), {**moving, omega: values[u3]})[0], exact[2]])
-    hidden = {e: v for e, v in values.items() if e not in (u1, u2, vy, omega)}
-    Psi = at(method.mass_matrix, hidden)
-    assert close(Psi*motion, at(method.corrected.forcing, hidden), scale=1)
-    assert close(at(method.forcing, hidden) - Psi*motion,
-                 at(method.embedding.discrepancy, hidden), scale=1)
-    curved = (m*(vx*tan(theta) + a*u3*cos(theta))/cos(theta)**2
-              * column(-u3, vx))
-    assert same(method.embedding.curvature_force, curved, hidden)
-    if load is Q is None:
-        assert same(method.embedding.discrepancy, curved, hidden)
-    assert method.validity.holds is False
-    assert method.embedding.is_holonomic is False
-    assert method.equations_of_motion.specifieds == ()
-    assert method.corrected.equations_of_motion.specifieds == ()
 
 
 # Errors

@@ -24,11 +24,10 @@ from sympy_constrained.errors import (
     ConstraintError, MissingIngredientError, UnsupportedFeatureError)
 from sympy_constrained.models import model
 
-m, g, al, R, w, l, a, I, J, I1, I2, I3 = symbols(
-    'm g alpha R w l a I J I1 I2 I3', positive=True)
+m, g, al, R, w, l, a, I, J = symbols('m g alpha R w l a I J', positive=True)
 x, y, z, X, Y, theta, phi = dynamicsymbols('x y z X Y theta phi')
 x1, x2, x3 = dynamicsymbols('x1:4')
-u, u1, u2, u3 = dynamicsymbols('u u1:4')
+u, u1, u2 = dynamicsymbols('u u1:3')
 # prescribed functions of time
 Om, psi, s = dynamicsymbols('Omega psi s')
 
@@ -40,8 +39,7 @@ def dot(e, order=1):
 r = sqrt(x1**2 + x2**2)
 SOME = {m: Rational(6, 5), g: Rational(981, 100), al: Rational(2, 5),
         R: Rational(9, 10), w: Rational(7, 5), l: Rational(13, 10),
-        a: Rational(9, 20), I: Rational(7, 10), J: Rational(8, 5),
-        I1: Rational(1, 2), I2: Rational(4, 5), I3: Rational(6, 5)}
+        a: Rational(9, 20), I: Rational(7, 10), J: Rational(8, 5)}
 for k, f in enumerate((Om, psi, s)):
     SOME.update({f: Rational(3 + k, 4), dot(f): Rational(2*k - 5, 7),
                  dot(f, 2): Rational(4 - k, 9)})
@@ -222,21 +220,6 @@ def moving_support():
 @case(False, True, True)
 def moving_support_without_drift():
     return support(SUPPORT_ROW)
-
-
-# Case 11: a rigid body about a fixed point
-
-alpha, beta, gamma = ANGLES = dynamicsymbols('alpha beta gamma')
-BODY = [dot(alpha)*sin(beta)*sin(gamma) + dot(beta)*cos(gamma),
-        dot(alpha)*sin(beta)*cos(gamma) - dot(beta)*sin(gamma),
-        dot(alpha)*cos(beta) + dot(gamma)]
-
-
-@case(False, True, True)
-def rigid_body():
-    w1, w2, w3 = BODY
-    return Case(
-        (I1*w1**2 + I2*w2**2 + I3*w3**2)/2, ANGLES, (u1, u2, u3), BODY)
 
 
 # Case 12: autoparallels and geodesics

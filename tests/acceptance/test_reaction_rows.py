@@ -82,6 +82,10 @@ def test_rows_given_geometrically(level, moving):
             equations.constants, equations.parameters()))}
         assert np.isclose(float(work.subs(values)),
                           equations.constraint_forces(0., x)[2], 0, CLOSE)
+    else:
+        with pytest.warns(UserWarning, match='No loads are known of holonomic '
+                                             'row 0, .*`constraint_forces`'):
+            assert method.constraint_loads() == []
 
 
 def test_rolling_contact():

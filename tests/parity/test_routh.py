@@ -163,59 +163,7 @@ def test_equations_are_those_of_lagranges_method(name):
         free - one, Matrix(ours.variation.constraint_term).xreplace(known))
 
 
-# Vakonomic equations in Kane's shape
-
-def moving(case, method, seed):
-    """Numbers for everything up to ``q''``, free of the constraints, and
-    for multipliers, under all names."""
-    values = case.admissible(seed)
-    random = Random(f'{case.model.name} {seed}')
-    for x in (*case.q, *case.speeds):
-        values[x] += number(Rational(random.randint(-99, 99), 701))
-    values |= dict(zip(case.velocities, at(case.rates, values)))
-    names = [u.diff(t) for u in case.speeds]
-    for m in (*method.mu_vec, *method.lam_vec):
-        names.append(m)
-    values |= {x: number(Rational(random.randint(-900, 900), 701))
-               for x in names}
-    second = at(case.second, values)
-    for q, u, a in zip(case.q, method.u, second):
-        values[q.diff(t, 2)] = values[u.diff(t)] = a
-    return values
-
-
-@pytest.mark.parametrize('name', ['slider_crank', 'chaplygin_sleigh'])
-def test_eom_in_kanes_shape(name):
-    """``J^-T*(M*u' - F)`` of Newton and Euler, and ``E(mu^T*g)`` by plain
-    differentiation."""
-    case, method = given(name), formed(name, 'vacco')
-    reference = ready.reference(case.model)
-    dq, u = Matrix(case.velocities), Matrix(case.speeds)
-    at_rest = case.rates.xreplace(dict.fromkeys(case.speeds, 0))
-    speeds = dict(zip(u, case.slopes.LUsolve(dq - at_rest)))
-    mu = list(method.mu_vec)
-    assert equal(case.rates.xreplace(speeds), dq, (1,))
-    # Rows in velocities; those that repeat others have been dropped.
-    rows = case.rows.holonomic.diff(t)
-    own = case.rows.velocity[rows.rows:, :].xreplace(speeds)
-    kept = len(mu) - rows.rows
-    assert kept == len(method.nonholonomic_constraints)
-    rows = rows.col_join(own[:kept, :])
-    values = moving(case, method, 1)
-    M, F, _, _ = reference.matrices(values)
-    rates = mp.matrix([values[x.diff(t)] for x in case.speeds])
-    J = at(case.slopes, values)
-    wanted = mp.lu_solve(J.T, M*rates - F)
-    if mu:
-        action = (Matrix(mu).T*rows)[0]
-        momenta = Matrix([action.diff(v) for v in dq])
-        wanted += at(momenta.diff(t) - Matrix(
-            [action.diff(x) for x in case.q]), values)
-    assert close(at(method.eom, values), wanted, EXACT, scale=1)
-    g = at(rows, values) if mu else mp.matrix(0, 1)
-    assert close(at(method.velocity_constraints, values), g, EXACT,
-                 scale=1)
-
+# Vakonomic equations
 
 def test_appell_and_hamel_meet_although_not_holonomic():
     """A row of degree two: with ``(m + mu)*x'' + x'*mu' = 0`` and so on it

@@ -12,12 +12,11 @@ import pytest
 from mpmath import mp
 from sympy import Matrix, Rational, cos, sin, symbols
 from sympy.physics.mechanics import (
-    Force, KanesMethod, Lagrangian, LagrangesMethod, Point, ReferenceFrame,
+    KanesMethod, Lagrangian, LagrangesMethod, Point, ReferenceFrame,
     RigidBody, dynamicsymbols, inertia)
 
 from kkt import Reference, at, close, equal, number, t
 from sympy_constrained import RouthMethod, VaccoMethod
-from sympy_constrained.errors import UnsupportedFeatureError
 from sympy_constrained.methods import hamiltonian_equations
 
 METHODS = {'routh': RouthMethod, 'vacco': VaccoMethod}
@@ -232,47 +231,6 @@ def test_rows_that_kanes_method_repeats_are_no_redundant_rows(key):
         method = METHODS[key](**arguments)
         assert len(method.lam_vec) == 2
         assert method.rhs() == wanted.rhs()
-
-
-# Rows given geometrically
-
-@both
-@shapes
-@pytest.mark.parametrize('value', [None, PUSH])
-def test_a_row_as_point_and_direction(key, shape, value):
-    v = U if shape == 'kane' else V
-    N, bodies, loads = parts(v)
-    P, B = bodies[0].masscenter, bodies[0].frame
-    across = -sin(phi)*N.x + cos(phi)*N.y
-    row = v[1]*cos(phi) - v[0]*sin(phi) - (value or 0)
-    geometric = (P, B.y) if value is None else (P, B.y, value)
-    assert (B.y - across).express(N).simplify() == 0
-
-    def form(given):
-        if shape == 'kane':
-            return METHODS[key](
-                N, Q, U, [a - b for a, b in zip(V, U)], bodies=bodies,
-                velocity_constraints=[given], forcelist=loads)
-        return METHODS[key](Lagrangian(N, *bodies), Q, loads, bodies, N,
-                            nonhol_coneqs=[given])
-
-    ours, scalar = form(geometric), form(row)
-    assert equal(ours.velocity_constraints, scalar.velocity_constraints)
-    assert equal(ours.mass_matrix_full, scalar.mass_matrix_full)
-    assert equal(ours.forcing_full, scalar.forcing_full)
-    assert equal(ours.rhs(), scalar.rhs())
-    if key == 'vacco':
-        with pytest.raises(UnsupportedFeatureError,
-                           match='`constraint_forces`'):
-            ours.constraint_loads()
-        return
-    load, = ours.constraint_loads()
-    assert isinstance(load, Force) and load.point == P
-    assert (load.force - ours.multipliers[0]*B.y).to_matrix(B) == (
-        Matrix([0, 0, 0]))
-    with pytest.warns(UserWarning, match='(?s)No loads are known of velocity-'
-                                         'level row 0:.*`constraint_forces`'):
-        assert scalar.constraint_loads() == []
 
 
 # Lagrangians that are not a quadratic form

@@ -6,10 +6,11 @@ is one of tests/laws.
 import numpy as np
 import pytest
 from mpmath import mp
+from sympy import Matrix
 from sympy.physics.mechanics import dynamicsymbols
 
 import ready
-from kkt import at
+from kkt import at, close
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstraintError, RedundantConstraintsError
 from sympy_constrained.models import MODELS, model
@@ -61,6 +62,14 @@ def test_a_partition_in_kanes_shape():
     for h in (by_name, later):
         assert list(h.embedding.q_dependent) == [y]
         assert set(h.u) == {x.diff(t), m.speeds[1]}     # theta' is u3
+    # Forces per speed of the call have the same power in velocities.
+    forces = Matrix([1, 2, 3])
+    pushed = HamelEmbedding(**arguments, generalized_forces=list(forces))
+    change = (pushed.system.graph.sympy('applied')
+              - by_name.system.graph.sympy('applied'))
+    values = ready.InVelocities(m).state(1)
+    assert close(at(change.T*Matrix(pushed.system.u), values),
+                 at(forces.T*Matrix(m.speeds), values))
     knife = model('knife_edge').form(HamelEmbedding)
     assert [str(q) for q in knife.embedding.q_dependent] == ['y(t)']
 

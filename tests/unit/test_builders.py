@@ -125,7 +125,7 @@ SHAPES = {
     'geometric row': lambda: plain(
         velocity_constraints=[(P, x*N.x + y*N.y)]),
     'geometric row with a value': lambda: plain(
-        velocity_constraints=[(P, x*N.x + y*N.y, 0)]),
+        velocity_constraints=[(P, x*N.x + 2*y*N.y, y*v)]),
     'Force': lambda: kane(forcelist=[Force(P, -m*g*N.y)]),
     'bodies stand for their centres': lambda: kane(
         forcelist=[(BOB, -m*g*N.y)]),
@@ -138,6 +138,8 @@ SHAPES = {
         Lagrangian=L, qs=Matrix([x, y]), hol_coneqs=ROD),
     'lagrange velocity': lambda: lagrange(
         nonhol_coneqs=(Eq(x*x.diff(t), -y*y.diff(t)),)),
+    'lagrange geometric row': lambda: lagrange(
+        L, [x, y], None, [BOB], N, nonhol_coneqs=[(R, x*N.x + y*N.y)]),
     'lagrange acceleration': lambda: lagrange(
         acceleration_constraints=[ROD_RATE.diff(t)]),
     'lagrange with loads': lambda: lagrange(

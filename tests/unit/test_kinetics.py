@@ -274,25 +274,6 @@ def gimbals(x, *axes):
 
 
 @model
-def universal_joint():
-    """Two shafts and the cross between them, which all turn about O."""
-    x = Model()
-    _, shaft, cross, other = gimbals(x, *'xyz')
-    P = x.O.locatenew('P', a*shaft.x)
-    R = x.O.locatenew('R', b*other.x)
-    x.bodies = [
-        RigidBody('shaft', P, shaft, m, (inertia(shaft, I1, I2, I2), P)),
-        RigidBody('cross', x.O, cross, m2, (inertia(cross, I1, I2, I3), x.O)),
-        RigidBody('yoke', x.O, other, m, (inertia(other, I3, I1, I2), x.O)),
-        RigidBody('other', R, other, m2, (
-            inertia(cross, I2, I2, I3) + inertia(other, I1, I1, I3),
-            x.O))]
-    x.loads = [(shaft, s*x.N.x), (cross, k*shaft.y), (other, -w*x.N.x),
-               (R, -m2*g*x.N.z), (x.O, a*cross.y)]
-    return x
-
-
-@model
 def gyrostat():
     """A carrier and its rotor, whose inertia is in the carrier's axes."""
     x = Model()
