@@ -193,7 +193,13 @@ class Source:
             'a', exclude=map(Symbol, self.taken)))
         self.rates = [self.written(e) for e in outputs['rates']]
         b, W, r = self.base, outputs['W'], outputs['r']
-        self.lines = [(self.shared_as.format(x), e) for x, e in shared]
+        used = set().union(*(e.free_symbols for e in (
+            *outputs['rates'], *W, *r)))
+        for x, e in reversed(shared):   # terms that cancel leave some unused
+            if x in used:
+                used |= e.free_symbols
+        self.lines = [(self.shared_as.format(x), e)
+                      for x, e in shared if x in used]
         self.lines += [(self.entry.format('W', i + b, j + b), W[i, j])
                        for i in range(W.rows) for j in range(W.cols)
                        if W[i, j] != 0]

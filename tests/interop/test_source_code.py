@@ -12,7 +12,7 @@ from sympy import (
     sqrt, symbols, zeta)
 from sympy.physics.mechanics import dynamicsymbols
 
-from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 from sympy_constrained.errors import UnsupportedFeatureError
 from sympy_constrained.interop import to_latex, to_source
 from sympy_constrained.models import model
@@ -141,6 +141,11 @@ def test_c_in_single_precision_and_its_example(tmp_path):
     np.testing.assert_allclose(
         [float(e) for e in text.split()][:size//2],
         compiled.rhs(0, .1*np.arange(1, size + 1))[:size//2], rtol=1e-13)
+
+
+def test_c_has_no_unused_variable_where_terms_cancel(tmp_path):
+    built(tmp_path, to_source(model('four_bar').form(HamelEmbedding), 'c',
+                              'it'))
 
 
 def test_c_notices_a_singular_configuration(tmp_path):
