@@ -47,7 +47,7 @@ def piecewise():
     """Conditions, an input, a function of time and names to avoid; numbers
     that call functions, and sums in products.
     """
-    t, double = dynamicsymbols._t, symbols('double')
+    t, (double, N, none) = dynamicsymbols._t, symbols('double N None')
     force = Piecewise((k*x, x > 0), (pi*x**3/7, True)) + Max(x, t) + sign(
         y)*Heaviside(x.diff()) + F + Mod(-x, k)*(y + sqrt(2)) + log(
         2)*2**x*Min(-1, y) + floor(7*y)*Heaviside(
@@ -55,8 +55,9 @@ def piecewise():
                 (x, ITE(x > 0, x < k, False)), (y, True))
     method = UdwadiaKalabaMethod(
         m*x.diff()**2/2 + double*y.diff()**2/2, [x, y],
-        generalized_forces=[force, 2*t**2])
-    return compile_equations(method, {m: 1.3, k: .7, double: 2}, {
+        generalized_forces=[force, N*none*t**2])
+    values = {m: 1.3, k: .7, double: 2, N: 4, none: .5}
+    return compile_equations(method, values, {
         F: lambda t, x: .4}), np.array([.3, -.2, .5, .1])
 
 
