@@ -93,9 +93,21 @@ def plain_power(base, exponent):
     return make(Pow, base, exponent, evaluate=False)
 
 
+def plain(cls):
+    """Function that makes unevaluated sums or products.
+
+    An operand that occurs twice is evaluated: SymPy's ``cse`` loses one.
+    """
+    def made(*operands):
+        if len({*operands}) < len(operands):
+            return cls(*operands)
+        return cls._from_args(operands, True)
+
+    return made
+
+
 EVALUATED = Add, Mul, Pow
-UNEVALUATED = (lambda *terms: Add._from_args(terms, True),
-               lambda *factors: Mul._from_args(factors, True), plain_power)
+UNEVALUATED = plain(Add), plain(Mul), plain_power
 
 
 def write(graph, refs, named):

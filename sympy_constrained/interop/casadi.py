@@ -95,7 +95,7 @@ def to_casadi(model, name='rhs', t=0., x=None, *, constants=None,
     spread = ca.DM(len(e.equations.multipliers), len(e.rows))
     for j, i in enumerate(e.rows):
         spread[i, j] = 1
-    return made(ca, name, arguments, {'multipliers': spread@z[e.motion:]})
+    return made(ca, name, arguments, {'multipliers': spread@z[e.motion:, 0]})
 
 
 def functions(ca):

@@ -28,12 +28,13 @@ OUTPUTS = 'rates', 'W', 'r'
 REWRITTEN = {Heaviside: Piecewise, Mod: floor}
 # Type in Rust, suffix of functions in C, relative size of a zero pivot.
 PRECISIONS = {'double': ('f64', '', '1e-11'), 'float': ('f32', 'f', '1e-5')}
-# Words of Octave and Julia, whose printers know none, and of a header of C.
+# Words of Octave and Julia, whose printers know none, of a header of C, and of
+# the prelude of Rust.
 KEYWORDS = {'begin', 'bool', 'catch', 'elseif', 'end', 'function', 'global',
             'let', 'local', 'otherwise', 'until', 'while', 'for', 'if', 'else',
             'do', 'return', 'break', 'continue', 'case', 'switch', 'try',
             'const', 'true', 'false', 'struct', 'using', 'module', 'export',
-            'import'}
+            'import', 'Ok', 'Err'}
 
 
 def to_source(model, language='c', name='model', *, precision='double',
@@ -153,7 +154,8 @@ class Source:
         items = {'x': equations.states, 'p': equations.constants, 'w': [
             x for x in equations.specifieds if x not in given]}
         reserved = {*KEYWORDS, *self.printer.reserved_words, *called(
-            self.templates.values())}
+            self.templates.values()), *re.findall(      # such as macros
+                r'\b[A-Z]\w*', ' '.join(self.templates.values()))}
         if name in reserved:
             raise ValueError(
                 f"`name` is {name!r}, which has another meaning in the code. "
@@ -193,7 +195,13 @@ class Source:
             'a', exclude=map(Symbol, self.taken)))
         self.rates = [self.written(e) for e in outputs['rates']]
         b, W, r = self.base, outputs['W'], outputs['r']
-        self.lines = [(self.shared_as.format(x), e) for x, e in shared]
+        used = set().union(*(e.free_symbols for e in (
+            *outputs['rates'], *W, *r)))
+        for x, e in reversed(shared):   # terms that cancel leave some unused
+            if x in used:
+                used |= e.free_symbols
+        self.lines = [(self.shared_as.format(x), e)
+                      for x, e in shared if x in used]
         self.lines += [(self.entry.format('W', i + b, j + b), W[i, j])
                        for i in range(W.rows) for j in range(W.cols)
                        if W[i, j] != 0]

@@ -378,5 +378,6 @@ def from_lagrangian(kinematics, lagrangian, loads):
             g.sub(forces[j], kinematics.bias(momentum)), known.Q[j][0])
     assembly.energy = g.sub(g.dot(momenta, kinematics.u), ref)
     explicit = g.sub(kinematics.bias(ref), g.dot(forces, kinematics.rates))
-    assembly.power = g.sub(known.power[0][0], explicit)
+    assembly.power = g.sub(     # not what loads do on points that drives move
+        g.dot([x for x, in known.Q], kinematics.u), explicit)
     return assembly.blocks(ref, known.Q)

@@ -79,6 +79,10 @@ def test_multipliers_satisfy_the_equations(name):
                for i in range(compiled.motion, len(W)) if i not in used)
 
 
+def test_one_speed_without_multipliers():
+    assert to_casadi(spring(), 'multipliers')(0, [1, 0], [1, 1]).shape[0] == 0
+
+
 @pytest.mark.parametrize('name', exports.QUICK)
 def test_slope_is_that_of_differences(name):
     _, compiled, start = ready(name)

@@ -12,7 +12,7 @@ from sympy import (
     sqrt, symbols, zeta)
 from sympy.physics.mechanics import dynamicsymbols
 
-from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 from sympy_constrained.errors import UnsupportedFeatureError
 from sympy_constrained.interop import to_latex, to_source
 from sympy_constrained.models import model
@@ -47,7 +47,7 @@ def piecewise():
     """Conditions, an input, a function of time and names to avoid; numbers
     that call functions, and sums in products.
     """
-    t, double = dynamicsymbols._t, symbols('double')
+    t, (double, N, none) = dynamicsymbols._t, symbols('double N None')
     force = Piecewise((k*x, x > 0), (pi*x**3/7, True)) + Max(x, t) + sign(
         y)*Heaviside(x.diff()) + F + Mod(-x, k)*(y + sqrt(2)) + log(
         2)*2**x*Min(-1, y) + floor(7*y)*Heaviside(
@@ -55,8 +55,9 @@ def piecewise():
                 (x, ITE(x > 0, x < k, False)), (y, True))
     method = UdwadiaKalabaMethod(
         m*x.diff()**2/2 + double*y.diff()**2/2, [x, y],
-        generalized_forces=[force, 2*t**2])
-    return compile_equations(method, {m: 1.3, k: .7, double: 2}, {
+        generalized_forces=[force, N*none*t**2])
+    values = {m: 1.3, k: .7, double: 2, N: 4, none: .5}
+    return compile_equations(method, values, {
         F: lambda t, x: .4}), np.array([.3, -.2, .5, .1])
 
 
@@ -141,6 +142,11 @@ def test_c_in_single_precision_and_its_example(tmp_path):
     np.testing.assert_allclose(
         [float(e) for e in text.split()][:size//2],
         compiled.rhs(0, .1*np.arange(1, size + 1))[:size//2], rtol=1e-13)
+
+
+def test_c_has_no_unused_variable_where_terms_cancel(tmp_path):
+    built(tmp_path, to_source(model('four_bar').form(HamelEmbedding), 'c',
+                              'it'))
 
 
 def test_c_notices_a_singular_configuration(tmp_path):

@@ -8,7 +8,8 @@ from warnings import catch_warnings, filterwarnings, simplefilter
 
 import numpy as np
 import pytest
-from sympy import Matrix, Piecewise, diag
+from sympy import Matrix, Piecewise, diag, sin
+from sympy.physics.mechanics import Point, ReferenceFrame
 
 from mechanisms import g, m, t, x, y
 from sympy_constrained import (
@@ -184,3 +185,15 @@ def test_the_work_of_reactions_that_are_not_along_the_rows():
         motion = simulate(compiled, 1, [0, 0, 2, 1])
         change = motion.energy[-1] - motion.energy[0]
         assert motion.work[-1] == pytest.approx(change) and abs(change) > 1
+
+
+def test_the_power_of_a_load_on_a_driven_point():
+    """Of a Lagrangian: the velocity of the drive is not in its energy."""
+    N, P = ReferenceFrame('N'), Point('P')
+    P.set_vel(N, (x.diff() + 3*sin(t))*N.x)
+    compiled = compile_equations(UdwadiaKalabaMethod(
+        m*x.diff()**2/2, [x], frame=N, forcelist=[
+            (P, -g*(x.diff() + 3*sin(t))*N.x)]), {m: 1, g: 2})
+    motion = simulate(compiled, 2, [0, 1])
+    assert motion.work[-1] == pytest.approx(motion.energy[-1] - 0.5)
+    assert not balances(compiled, 2, [0, 1])

@@ -14,9 +14,9 @@ from sympy import (
     Matrix, MatrixSymbol, Max, Min, Mod, Mul, Piecewise, Pow, Rational, S,
     SingularityFunction, Subs, Symbol, UnevaluatedExpr, acos, acosh, asin,
     asinh, atan, atan2,
-    atanh, besseli, besselj, cbrt, conjugate, cos, cosh, cot, coth, csc, erf,
-    exp, factorial, floor, im, log, nan, oo, pi, re, sec, sech, sign, sin,
-    sinh, sqrt, symbols, tan, tanh, zoo)
+    atanh, besseli, besselj, cbrt, conjugate, cos, cosh, cot, coth, csc,
+    erf, exp, factorial, floor, im, log, nan, oo, pi, preorder_traversal,
+    re, sec, sech, sign, sin, sinh, sqrt, symbols, tan, tanh, zoo)
 from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
 from sympy.physics.units import kilo, kilogram, micro, newton
 from sympy.vector import CoordSys3D
@@ -364,6 +364,13 @@ def test_reading_keeps_the_value(expression):
             for one in (graph, again):
                 found = values_of(one, sharp, mp)[0]
                 assert abs(found - wanted) <= mp.mpf(10)**-27*(1 + abs(wanted))
+
+
+def test_no_operand_of_a_large_expression_occurs_twice():
+    """SymPy's cse, thus lambdify, would lose one."""
+    e, = frozen(sum(sin(k*x)*y**2 for k in range(1, 200))).sympy('f')
+    for part in preorder_traversal(e):
+        assert not part.is_Mul or len({*part.args}) == len(part.args), part
 
 
 def test_a_guard_against_division_by_zero_is_kept():
