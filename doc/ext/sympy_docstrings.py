@@ -103,7 +103,8 @@ def call_signatures(cls):
     """Both signatures of a method class; the second one has its name."""
     result = [str(shape.replace(parameters=sorted(
         {**shape.parameters, **options_of(cls), **shape.parameters}.values(),
-        key=lambda x: x.kind))) for shape in SHAPES.values()]
+        key=lambda x: x.kind)))
+        for shape in map(inspect.signature, SHAPES.values())]
     return f'\n{cls.__name__}'.join(result)
 
 
