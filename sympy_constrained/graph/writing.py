@@ -4,12 +4,12 @@ SymPy evaluates nested expressions up to a readable size. Larger ones are built
 unevaluated and bypass SymPy's cache, which would compare trees. Never walk
 them: a thousand operations may be a tree of millions.
 """
-from collections import deque
+from collections import Counter, deque
 from itertools import compress
 from math import inf
 
 from sympy import (
-    Add, Derivative, Dummy, Float, Mul, Pow, Rational, S, cos, sin)
+    Add, Derivative, Dummy, Float, Integer, Mul, Pow, Rational, S, cos, sin)
 
 from .calculus import operands
 from .nodes import ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN
@@ -93,21 +93,23 @@ def plain_power(base, exponent):
     return make(Pow, base, exponent, evaluate=False)
 
 
-def plain(cls):
+def plain(cls, repeated):
     """Function that makes unevaluated sums or products.
 
-    An operand that occurs twice is evaluated: SymPy's ``cse`` loses one.
+    No operand occurs twice, because SymPy's ``cse`` would lose one:
+    ``repeated`` makes its multiple or its power.
     """
     def made(*operands):
-        if len({*operands}) < len(operands):
-            return cls(*operands)
-        return cls._from_args(operands, True)
+        return cls._from_args([
+            x if count == 1 else repeated(x, Integer(count))
+            for x, count in Counter(operands).items()], True)
 
     return made
 
 
 EVALUATED = Add, Mul, Pow
-UNEVALUATED = plain(Add), plain(Mul), plain_power
+UNEVALUATED = (plain(Add, lambda x, count: Mul._from_args([count, x], True)),
+               plain(Mul, plain_power), plain_power)
 
 
 def write(graph, refs, named):
