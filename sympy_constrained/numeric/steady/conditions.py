@@ -18,7 +18,8 @@ STEPS, TRIES = 30, 300
 NULL = 1e-9
 # Distance of the point beside, in sizes of the unknowns.
 BESIDE = 0.1
-# Distance of a neighbour in the family, and the part of it that is none.
+# Relative distance at which a neighbour in the family is sought, and the share
+# of it below which the solution found there is the same motion.
 APART, SAME = 1e-3, 1e-6
 
 
