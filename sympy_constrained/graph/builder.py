@@ -221,31 +221,32 @@ class GraphBuilder(Nodes):
         if y[0] == CONST:               # it becomes the first factor
             _, a, b = key = MUL, b, a
             x, y = y, x
-        kinds = x[0], y[0]
-        if x[0] == CONST:
-            if y[0] == CONST:
+        kind, other, ref = x[0], y[0], None
+        if kind == CONST:
+            if other == CONST:
                 value = x[1]*y[1]
                 return self.constant(value, sympy_float(value, x, y))
-            if y[0] == MUL and self.nodes[y[1]][0] == CONST:
+            if other == MUL and self.nodes[y[1]][0] == CONST:
                 return self.mul(self.mul(a, y[1]), y[2])
-        ref = None
-        if ROOT in kinds:
+        elif kind == ROOT or other == ROOT:
             ref = self._square_of_root(a, b) or self._square_of_root(b, a)
         value = self.values[a]*self.values[b]
         value = (value & PRIME) + (value >> 127)    # faster than %
         if value >= PRIME:
             value -= PRIME
         d, e = self.depends[a], self.depends[b]
-        if ref is None and MUL in kinds and value not in self._known and not (
-                d & self.dynamic and e & self.dynamic):
+        if (kind == MUL or other == MUL) and ref is None and (
+                value not in self._known) and not (
+                    d & self.dynamic and e & self.dynamic):
             ref = self._constants_first(a, b)
         if ref is not None:
             return ref
         shadow = self.shadows[a]*self.shadows[b]
         ref = self._new(key, value, shadow, abs(shadow), d | e)
-        one, other = self._sines.get(a, 0), self._sines.get(b, 0)
-        if one or other:
-            self._sines.setdefault(ref, one | other)
+        sines = self._sines
+        if a in sines or b in sines:
+            one, other = sines.get(a, 0), sines.get(b, 0)
+            sines.setdefault(ref, one | other)
             if one & other or a in self._squared or b in self._squared:
                 self._squared.add(ref)
         return ref

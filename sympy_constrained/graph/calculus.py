@@ -58,17 +58,20 @@ class Derivation:
     the references of their derivatives; all other inputs are constants.
     """
 
+    in_time = False
+
     def __init__(self, builder, seeds):
         self.builder = builder
         self.memo = dict(seeds)
         self.mask = builder.mask(seeds)
 
     def __call__(self, ref):
-        memo, builder = self.memo, self.builder
-        k = abs(ref)
+        memo, k = self.memo, ref if ref > 0 else -ref
         if k not in memo:
-            self._prepare(k)
-            depends, mask = builder.depends, self.mask
+            builder, mask = self.builder, self.mask
+            depends = builder.depends
+            if self.in_time and depends[k] & builder.dynamic & ~mask:
+                mask = self._declare(depends[k])
             if not depends[k] & mask:
                 return 0
             parts = operands(builder.nodes[k])
@@ -79,9 +82,6 @@ class Derivation:
                 for i in reachable(builder, (k,), mask, memo):
                     memo[i] = self._rule(i)
         return memo[k] if ref > 0 else -memo[k]
-
-    def _prepare(self, k):
-        """Hook: supply seeds of inputs that were declared meanwhile."""
 
     def _of(self, ref):
         value = self.memo.get(abs(ref), 0)
@@ -150,8 +150,11 @@ class NumericDerivation(Derivation):
 class TimeDerivative(Derivation):
     """Derivative along the motion; see :func:`time_derivative`."""
 
-    def _prepare(self, k):
-        builder, depends = self.builder, self.builder.depends[k]
+    in_time = True
+
+    def _declare(self, depends):
+        """Declare the rates of other inputs that move; returns the mask."""
+        builder = self.builder
         new = depends & builder.dynamic & ~self.mask
         while new:
             position = new.bit_length() - 1
@@ -161,6 +164,7 @@ class TimeDerivative(Derivation):
                 derivative(symbol, builder.time), dynamic=True)
             self.memo[builder.bound[symbol]] = rate
             self.mask |= 1 << position
+        return self.mask
 
 
 def time_derivative(builder, rates):

@@ -92,16 +92,17 @@ class Graph:
             for name, matrix in matrices.items()})
 
     @classmethod
-    def freeze(cls, builder, outputs, compact=()):
+    def freeze(cls, builder, outputs, compact=(), used=None):
         """Copy what ``outputs`` reach into an immutable graph.
 
         They map a name to ``(rows, columns)``: a list of rows of references,
         and the number of columns (needed where there are no rows). Outputs
         named in ``compact`` are written with fewer operations, see
-        :meth:`compacted`.
+        :meth:`compacted`; ``used`` is what :func:`.used_nodes` returns of
+        them, if it is known.
         """
         some = {name: outputs[name] for name in compact} or outputs
-        order, uses = used_nodes(builder.nodes, flat(some))
+        order, uses = used or used_nodes(builder.nodes, flat(some))
         if compact:
             nodes, moved = compacted(
                 builder.nodes, order, uses, flat(outputs))
@@ -204,7 +205,8 @@ class Graph:
 
     def operation_count(self, names=None):
         """Number of additions, multiplications and functions; no signs."""
-        return operation_count(self.nodes, self._flat(names))
+        order, _ = used_nodes(self.nodes, self._flat(names))
+        return operation_count(self.nodes, order)
 
     def symbols(self, names=None):
         """The inputs that occur in these outputs."""

@@ -35,7 +35,8 @@ class Nodes:
         self.dynamic = 0                # bits of the inputs that move
         self.templates = []             # of CALL nodes
         self.bound = {}                 # SymPy object -> reference
-        self.read = {}                  # memo of the reader
+        self.read = {}                  # id of an expression -> reference
+        self.kept = []                  # what was read
         self._shared = {}               # equal bits are one object
         self._known = {0: 0, 1: 1, PRIME - 1: -1}
         self._constants = {0: 0, 1: 1}

@@ -4,6 +4,7 @@ Every expression object is read once per builder. Arithmetic, powers with
 rational exponents and the trigonometric functions become nodes; any other
 function becomes a call: a SymPy expression with slots for its operands.
 """
+from collections import ChainMap
 from fractions import Fraction
 from warnings import warn
 
@@ -50,13 +51,24 @@ def read(builder, expr):
             expr = sympify(expr, strict=True)   # text is never evaluated
         except SympifyError:
             raise unreadable(expr) from None
-    ref = builder.read.get(expr)
-    return read_with(builder, expr, builder.read) if ref is None else ref
+    ref = builder.read.get(id(expr))
+    return reference(builder, expr, builder.read, builder.bound
+                     ) if ref is None else ref
 
 
-def read_with(builder, expr, memo):
-    """Reference of an expression, in which ``memo`` knows some parts."""
-    stack = [] if expr in memo else [expr]
+def read_template(builder, template, refs):
+    """The same of an expression whose slots are these references."""
+    return reference(builder, template, {}, ChainMap(
+        dict(zip(SLOTS, refs)), builder.bound))
+
+
+def reference(builder, expr, memo, bound):
+    """Reference of an expression in which some symbols are ``bound``.
+
+    ``memo`` maps the ``id`` of an expression to its reference, because
+    SymPy's hashes are slow; the builder keeps the expression.
+    """
+    stack, begun, keep = [expr], {}, builder.kept.append
     while stack:
         e = stack[-1]
         kind, template = type(e), None
@@ -64,27 +76,28 @@ def read_with(builder, expr, memo):
         if kind is Mul or kind is Add or kind is sin or kind is cos:
             parts = e.args
         else:
-            ref = None if kind is Pow else leaf(builder, e)
+            ref = None if kind is Pow else leaf(builder, e, bound)
             if ref is not None:
-                memo[e] = ref
-                stack.pop()
+                memo[id(e)] = ref
+                keep(stack.pop())
                 continue
-            template, parts = slots_of(e)
-        refs = list(map(memo.get, parts))
+            template, parts = begun.get(id(e)) or slots_of(e)
+        refs = [*map(memo.get, map(id, parts))]
         if None in refs:
-            stack += [p for p, ref in zip(parts[::-1], refs[::-1])
+            begun[id(e)] = template, parts      # slots_of may make new ones
+            stack += [part for part, ref in zip(parts[::-1], refs[::-1])
                       if ref is None]
             continue
-        memo[e] = (builder.product(refs) if kind is Mul else
-                   builder.sum(refs) if kind is Add else
-                   combine(builder, e, template, refs))
-        stack.pop()
-    return memo[expr]
+        memo[id(e)] = (builder.product(refs) if kind is Mul else
+                       builder.sum(refs) if kind is Add else
+                       combine(builder, e, template, refs))
+        keep(stack.pop())
+    return memo[id(expr)]
 
 
-def leaf(builder, e):
+def leaf(builder, e, bound):
     """Reference of an expression without operands, else None."""
-    ref = builder.bound.get(e)
+    ref = bound.get(e)
     if ref is not None:
         return ref
     if isinstance(e, Prefix):
@@ -328,7 +341,7 @@ def partial(builder, k, i):
             raise without_derivative(template.func.__name__, template.func)
         derived = without_impulses(derived, template.func.__name__)
         builder.partials[key] = derived
-    return read_with(builder, derived, dict(zip(SLOTS, refs)))
+    return read_template(builder, derived, refs)
 
 
 def without_derivative(name, function=None):

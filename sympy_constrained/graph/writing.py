@@ -4,9 +4,9 @@ SymPy evaluates nested expressions up to a readable size. Larger ones are built
 unevaluated and bypass SymPy's cache, which would compare trees. Never walk
 them: a thousand operations may be a tree of millions.
 """
-from collections import Counter, deque
+from collections import Counter
 from itertools import compress
-from math import inf
+from operator import itemgetter
 
 from sympy import (
     Add, Derivative, Dummy, Float, Integer, Mul, Pow, Rational, S, cos, sin)
@@ -20,21 +20,9 @@ READABLE = 300                  # operations
 
 def used_nodes(nodes, refs):
     """Indices of the nodes in ``refs``, in node order, and use counts."""
-    uses = counted(refs)
-    deque(visited(nodes, uses), 0)
-    return [*compress(range(len(uses)), uses)], uses
-
-
-def counted(refs):
-    """Use counts of the nodes in a list of references alone."""
     uses = [0]*(max(map(abs, refs), default=0) + 1)
     for ref in refs:
         uses[abs(ref)] += 1
-    return uses
-
-
-def visited(nodes, uses):
-    """Yield the nodes in use, the last first, and count what they use."""
     for k in range(len(uses) - 1, 1, -1):
         if uses[k]:
             kind, x, y = nodes[k]
@@ -44,17 +32,13 @@ def visited(nodes, uses):
             elif kind != CONST and kind != INPUT:
                 for j in operands(nodes[k]):
                     uses[j] += 1
-            yield kind
+    return [*compress(range(len(uses)), uses)], uses
 
 
-def operation_count(nodes, refs, most=inf):
-    """Number of operations, or a number beyond ``most``; signs are free."""
-    count = 0
-    for kind in visited(nodes, counted(refs)):
-        count += kind != CONST and kind != INPUT
-        if count > most:
-            break
-    return count
+def operation_count(nodes, order):
+    """Number of operations of some nodes; signs are free."""
+    return len(order) - sum(map((CONST, INPUT).__contains__, map(
+        itemgetter(0), map(nodes.__getitem__, order))))
 
 
 def number(node):

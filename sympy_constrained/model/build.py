@@ -3,9 +3,7 @@
 Input is normalised here; everything behind works on the graph of a
 :class:`.ConstrainedSystem`.
 """
-from functools import partial
 from itertools import chain
-from math import inf
 
 from sympy import Derivative, Dummy, Matrix, Symbol
 from sympy.core.function import AppliedUndef
@@ -13,7 +11,7 @@ from sympy.core.function import AppliedUndef
 from .. import _compat
 from ..errors import ConstrainedDynamicsError, ConstraintError, located
 from ..graph import GraphBuilder, read
-from ..graph.writing import operation_count
+from ..graph.writing import operation_count, used_nodes
 from .call_signatures import (
     as_expressions, as_list, check_bodies, check_frame)
 from .composite_bodies import moves_far, turns_in_plane
@@ -71,42 +69,41 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
             as_list(arguments['forcelist'], 'forcelist'), True)}
 
     def formed(composite):
-        return form(shape, arguments, composite, nonideal_forces,
-                    stabilization, generalized_forces, in_velocities,
-                    exchange)
+        return with_nodes_in_use(*form(
+            shape, arguments, composite, nonideal_forces, stabilization,
+            generalized_forces, in_velocities, exchange))
 
     several = shape == 'kane' and len(bodies) >= 3
     composite = several and moves_far(frame, bodies, SHORT)
     best = formed(composite)
-    if several and is_doubtful(partial(count, best), composite, frame,
-                               len(bodies)):
+    if several and is_doubtful(count(best), composite, frame, len(bodies)):
         both = [best, formed(not composite)]
         best = min(both if composite else both[::-1], key=count)
-    builder, blocks, fields = best
+    builder, blocks, fields, used = best
     return ConstrainedSystem(
-        graph=freeze(builder, blocks, fields['q'], fields['u'],
-                     SOLVED if len(builder.nodes) < MOST_COMPACTED else ()),
+        graph=freeze(builder, blocks, fields['q'], fields['u'], *(
+            (SOLVED, used) if len(builder.nodes) < MOST_COMPACTED else ())),
         **fields)
 
 
-def count(formed, most=inf):
-    """Number of operations of accelerations, or a number beyond ``most``."""
-    builder, blocks, _ = formed
-    return operation_count(builder.nodes, [
-        ref for name in ('M', 'Q', 'A', 'b') for row in blocks[name]
-        for ref in row], most)
+def with_nodes_in_use(builder, blocks, fields):
+    """A model that is formed, and the nodes in use of what is solved."""
+    return builder, blocks, fields, used_nodes(builder.nodes, [
+        ref for name in SOLVED for row in blocks[name] for ref in row])
+
+
+def count(formed):
+    """Number of operations of what is solved."""
+    builder, _, _, (order, _) = formed
+    return operation_count(builder.nodes, order)
 
 
 def is_doubtful(count, composite, frame, size):
-    """Whether the other route may well take fewer operations.
-
-    ``count`` is a function of the largest number that matters.
-    """
+    """Whether the other route may well take fewer operations."""
     if not composite:
-        return not SMALL < count(LARGE_OF_MANY) <= LARGE_OF_MANY
-    most = (SMALL if turns_in_plane(frame) else
-            LARGE if size <= FEW else LARGE_OF_MANY)
-    return count(most) <= most
+        return not SMALL < count <= LARGE_OF_MANY
+    return count <= (SMALL if turns_in_plane(frame) else
+                     LARGE if size <= FEW else LARGE_OF_MANY)
 
 
 def form(shape, arguments, composite, nonideal_forces, stabilization,
@@ -268,7 +265,8 @@ def check_accelerations(kinematics, blocks, replaced):
             for row in rows for ref in row]
     moving = kinematics.accelerations_in(*refs)
     moving += [x for x in kinematics.builder.symbols_of(*refs)
-               if isinstance(x, Derivative) and x.expr in replaced]
+               if isinstance(x, Derivative) and x.expr in replaced
+               ] if replaced else []
     if moving:
         raise ConstrainedDynamicsError(
             "The loads, velocities, inertias, gains or the Lagrangian "

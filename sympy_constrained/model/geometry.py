@@ -5,6 +5,7 @@ SymPy's objects. Each is searched breadth first in the order of insertion,
 which gives the shortest path, as SymPy takes it. Nothing is stored in the
 user's objects.
 """
+from collections import defaultdict
 from functools import cached_property, wraps
 from itertools import pairwise
 from operator import mul
@@ -75,6 +76,8 @@ class Geometry:
         self.frame = frame
         self._memo = {}
         self._parts = {}
+        # (quantity, axes) -> values that were found before, by object
+        self._known = defaultdict(dict)
 
     # -- orientation -----------------------------------------------------
 
@@ -101,19 +104,11 @@ class Geometry:
             frame = self.oriented.get(frame)
         return way[::-1]
 
-    def _known(self, method, *arguments):
-        """The values of a quantity that were found before, by object."""
-        key = method, arguments
-        known = self._memo.get(key)
-        if known is None:
-            known = self._memo[key] = {}
-        return known
-
     def rotation(self, axes, frame):
         """Rows of ``R`` with ``v_axes = R*v_frame``."""
         if frame == axes:
             return IDENTITY
-        known = self._known(Geometry.rotation, axes)
+        known = self._known[Geometry.rotation, axes]
         if frame in known:
             return known[frame]
         near = _compat.orientations(axes)

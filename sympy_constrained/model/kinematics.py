@@ -95,7 +95,7 @@ class Kinematics(Geometry):
                 f"Frame {frame} has no angular velocity in {self.frame}. "
                 "It is needed for the motion of a body or of a vector; "
                 "orient the frame, or call `set_ang_vel`.", frame=frame)
-        own = self._known(quantity)
+        own = self._known[quantity, None]
 
         def further(frame, parent, value, axes=None):
             if parent is None:
@@ -104,8 +104,8 @@ class Kinematics(Geometry):
             return self.gathered(axes or frame, (
                 (axes or parent, value), *step(edge)))
 
-        known = self._known(quantity, axes)
-        if carried(self._known('oriented'), frame, parents, (
+        known = self._known[quantity, axes]
+        if carried(self._known['oriented'], frame, parents, (
                 lambda frame, parent, others: others is not False
                 and frame in self.oriented)):
             last = frame
@@ -166,14 +166,14 @@ class Kinematics(Geometry):
             edge = _compat.positions(point)[before]
             return self.builder.added(velocity, self.derivative(edge, axes))
 
-        return carried(self._known(Kinematics.velocity, axes), point,
+        return carried(self._known[Kinematics.velocity, axes], point,
                        self.way_of_velocity(point), further)
 
     def way_of_velocity(self, point):
         """Point -> the next one on its way to the nearest set velocity."""
         # For all points that are connected with this one; None where a
         # velocity was set.
-        before = self._known(Kinematics.way_of_velocity)
+        before = self._known[Kinematics.way_of_velocity]
         if point in before:
             return before
         points = [x for x, _ in breadth_first([point], self._linked)]
@@ -216,7 +216,7 @@ class Kinematics(Geometry):
             return self._accelerated(point, before, acceleration, axes)
 
         # An acceleration that was set for another point is that point's own.
-        bias = carried(self._known(Kinematics.acceleration, axes), point,
+        bias = carried(self._known[Kinematics.acceleration, axes], point,
                        self.way_of_velocity(point), further)
         return self._as_set(_compat.acceleration(point, self.frame), bias,
                             axes, self.velocity(point, axes),

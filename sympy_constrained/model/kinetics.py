@@ -20,6 +20,7 @@ from sympy.physics.vector import ReferenceFrame
 from .. import _compat
 from ..errors import ConstrainedDynamicsError, located
 from ..graph import gradient, read, substitute
+from ..graph.nodes import PRIME
 from .call_signatures import frames_of
 from .composite_bodies import CompositeRoute
 from .loads import Applied, axes_of_vector, motion_of
@@ -53,6 +54,7 @@ class Assembly:
         self.M = [[0]*size for _ in range(size)]
         self.Q = [0]*size
         self.energy = self.power = 0
+        self.doubled = 0                # kinetic energy of bodies
 
     def add_force(self, columns, force):
         """Add ``v_j . F`` to the generalized forces."""
@@ -81,12 +83,6 @@ class Assembly:
         half = g.inv(g.constant(2))
         self.power = g.add(self.power, g.sub(
             g.dot(motion, force), g.mul(half, g.dot(motion, gain))))
-
-    def add_energy(self, motion, momentum):
-        """Add half of ``motion . momentum``."""
-        g = self.builder
-        self.energy = g.add(self.energy, g.mul(
-            g.inv(g.constant(2)), g.dot(motion, momentum)))
 
     def blocks(self, lagrangian, applied, power_is_known=True):
         """The :class:`Kinetics`, with the lower triangle filled in."""
@@ -133,11 +129,12 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
         with located(f'Load at {location}'):
             motion = motion_of(kinematics, location, axes)
         assembly.add_load(motion, force)
-    kinetic = assembly.energy
+    kinetic = assembly.energy = g.mul(
+        g.inv(g.constant(2)), assembly.doubled)
     add_potential(assembly, potential)
     return assembly.blocks(
         g.sub(kinetic, read(g, potential)), [[0] for _ in kinematics.u],
-        not moves_by_prescription(kinematics, kinetic))
+        not moves_by_prescription(assembly))
 
 
 def with_one_home(bodies, written):
@@ -152,13 +149,22 @@ def with_one_home(bodies, written):
     return shared, homes
 
 
-def moves_by_prescription(kinematics, kinetic):
+def moves_by_prescription(assembly):
     """Whether kinetic energy remains where all speeds are zero."""
+    # Most often it is ``u.M*u/2`` by value.
+    kinematics, g = assembly.kinematics, assembly.builder
+    u = [*map(g.fingerprint, kinematics.u)]
+    total = sum(
+        u[j]*sum(g.fingerprint(row[k])*u[k]*(1 + (j < k))
+                 for k in range(j, len(u)) if row[k])
+        for j, row in enumerate(assembly.M))
+    if (total - g.fingerprint(assembly.doubled)) % PRIME == 0:
+        return False
     try:
-        return any(substitute(kinematics.builder, [kinetic],
+        return any(substitute(g, [assembly.doubled],
                               dict.fromkeys(kinematics.u, 0)))
     except ConstrainedDynamicsError:    # there is no state of rest
-        return bool(kinetic)
+        return bool(assembly.doubled)
 
 
 class BodyAxes(NamedTuple):
@@ -241,7 +247,7 @@ def translation(assembly, body, mass, axes, applied, exchange):
         rate = g.added(rate, gain)
     force = applied.take(point, axes.linear)
     assembly.add_power(v, force, gain)
-    assembly.add_energy(v, g.scaled(mass, v))
+    assembly.doubled = g.add(assembly.doubled, g.mul(mass, g.dot(v, v)))
     return v, tuple(map(g.sub, force, rate))
 
 
@@ -276,7 +282,7 @@ def rotation(assembly, body, inertia, axes, applied, exchange):
                  "that is fixed in the body. If parts move in it, take "
                  "another method, or add the torque `-I'*w`.",
                  stacklevel=3)
-    assembly.add_energy(w, momentum)
+    assembly.doubled = g.add(assembly.doubled, g.dot(w, momentum))
     torque = kinematics.rotated(axes.angular, own, torque)
     gain = kinematics.rotated(axes.angular, own, gain)
     w = kinematics.angular_velocity(body.frame, axes.angular)

@@ -175,13 +175,13 @@ class ConstrainedSystem:
                            for k, where in self.geometry if k in kept))
 
 
-def freeze(builder, outputs, q, u, compact=()):
+def freeze(builder, outputs, q, u, compact=(), used=None):
     """Freeze the blocks of a system, some of them compacted."""
     columns = {'M': len(u), 'A': len(u), 'velocity_jacobian': len(u),
                'holonomic_jacobian': len(q)}
     return Graph.freeze(builder, {
         name: (rows, columns.get(name, 1)) for name, rows in outputs.items()
-    }, compact)
+    }, compact, used)
 
 
 def names_of_rows(fields):

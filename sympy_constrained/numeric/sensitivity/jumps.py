@@ -10,7 +10,7 @@ from sympy.core.relational import Relational
 
 from ...graph import Graph
 from ...graph.nodes import CALL
-from ...graph.reading import SLOTS, read_with
+from ...graph.reading import read_template
 from ..codegen.native import with_given
 from ..tolerances import ROUNDINGS
 
@@ -36,11 +36,10 @@ def _switches(compiled, by):
     g, _ = with_given(equations.graph, NAMES, compiled.inputs.given).load(
         None, NAMES)
     for kind, index, operands in tuple(g.nodes):
-        known = dict(zip(SLOTS, operands)) if kind == CALL else {}
         for part in g.templates[index].atoms(
-                Relational, sign, Heaviside) if known else ():
-            found.add(read_with(g, part.args[0] - part.args[1] if isinstance(
-                part, Relational) else part.args[0], dict(known)))
+                Relational, sign, Heaviside) if kind == CALL else ():
+            found.add(read_template(g, part.args[0] - part.args[1] if (
+                isinstance(part, Relational)) else part.args[0], operands))
     moves = {*compiled.states, *by}
     moving = sorted(k for k in found if g.depends[abs(k)] & g.dynamic
                     and not moves.isdisjoint(g.symbols_of(k)))
