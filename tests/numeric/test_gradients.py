@@ -394,6 +394,8 @@ def test_jumps_that_make_no_sense():
         simulate(pendulum, 2, [0.6, -0.8, 0, 0], events=Crossing(x, {y: 2*y}),
                  constants={m: 1, g: 9.81, l: 1})
     bead = compile_equations(BEAD, {m: 1, g: 9.81})
+    with pytest.raises(ValueError, match="`jump`: 'F.t.' is no state"):
+        simulate(bead, 1, START, events=Crossing(y, {F: 1}))
     with pytest.raises(SingularEquationsError, match='without crossing'):
         saltation(bead, CrossingFunction(Crossing(y - 1), bead), 0.,
                   np.array([0, 1, 1, 0.]), [g])     # the apex
