@@ -94,7 +94,7 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
         independent.
     at : mapping or sequence
         A state on the constraints.
-    outputs : sequence of expressions, optional
+    outputs : expression or sequence of these, optional
         In states, their rates, inputs, constants and time; the independent
         states by default.
     t : float
@@ -141,7 +141,7 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
     if outputs is None:
         outputs, y = tuple(compiled.states[i] for i in free), moves[free]
     else:
-        outputs = tuple(outputs)
+        outputs = tuple(outputs) if np.iterable(outputs) else (outputs,)
         y = compiled.jacobian(outputs, by)(t, x, p)@moves
     n = len(free)
     return Linearization(

@@ -165,7 +165,7 @@ class Names:
 
     def indices(self, keys, argument: str) -> list[int]:
         """Positions of several objects or names, all mistakes at once."""
-        if isinstance(keys, str) or hasattr(keys, 'free_symbols'):
+        if isinstance(keys, str) or not np.iterable(keys):
             keys = (keys,)
         places, problems = [], []
         for key in keys:

@@ -111,11 +111,11 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
     t_span : float or pair
         The end time, or start and end time. A pair in place of the end time
         bounds it: ``(0, (1, 10))``, with the ``cost`` 1 for the shortest time.
-    start, end : mapping
-        State -> value, for those that are given. The constraints have to
-        allow them.
+    start, end : mapping or sequence
+        State -> value, for those that are given, or all values in order. The
+        constraints have to allow them.
     controls : sequence
-        Specified functions of the equations.
+        Specified functions of the equations, by object or name.
     bounds : mapping, optional
         State, control or expression as for ``cost`` -> pair of bounds.
     final_cost : expression, optional
@@ -154,14 +154,11 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
 
     """
     ca = library('casadi', 'casadi')
-    inputs, controls = dict(inputs or {}), tuple(controls)
-    known = equations_of(model).specifieds
-    strange = [label(f) for f in controls if f not in known]
-    if strange:
-        raise ValueError(
-            f"`controls`: {', '.join(strange)} is not in the equations, whose "
-            f"specified functions are {', '.join(map(label, known))}. Apply a "
-            "force with it.")
+    inputs = dict(inputs or {})
+    known = Names(equations_of(model).specifieds,
+                  'specified function of the equations')
+    controls = tuple(known.objects[k] for k in known.indices(
+        controls, 'controls'))
     if intervals < 1 or nodes < 2:
         raise ValueError(
             f"`intervals` is {intervals} and `nodes` is {nodes}; give whole "

@@ -1,6 +1,7 @@
 """The discrete problem of an optimal motion, and its solution by IPOPT."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -67,7 +68,9 @@ class Problem:
                 "method.")
         self.names = self.compiled.names
         self.given = [{place: number(value) for place, value in zip(
-            self.names.indices(part, name), part.values())}
+            self.names.indices(part, name), part.values())} if isinstance(
+                part, Mapping) else dict(enumerate(
+                    self.names.vector(part, name)))
             for part, name in zip(ends, ('start', 'end'))]
         self.guesses = {key: np.atleast_1d(array(values, label(key)))
                         for key, values in guess.items()}
@@ -128,8 +131,14 @@ class Problem:
 
     def _sorted(self, bounds):
         boxes = {'x': {}, 'U': {}, 'path': {}}
-        for key, (low, high) in bounds.items():
-            low, high = float(low), float(high)
+        for key, pair in bounds.items():
+            try:
+                low, high = map(float, pair)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"`bounds` of {label(key)} are {pair!r}, which is no pair "
+                    "of numbers. Give two, perhaps `-inf` or `inf`."
+                ) from None
             if not low <= high:
                 raise ValueError(
                     f"`bounds` of {label(key)} are {low:g} and {high:g}, "

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from exports import kept
 from mechanisms import g, l, m, t, x, y
-from sympy import Piecewise, sin, symbols
+from sympy import Abs, Max, Piecewise, sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
@@ -380,6 +380,22 @@ def test_python_functions_may_jump_but_have_no_derivatives():
         simulate(BEAD, 2, START, **options)
 
 
+@pytest.mark.parametrize('force', [
+    Max(0, x - a), Piecewise((x - a, x > a), (0, True)),
+    (Abs(x - a) + x - a)/2])
+def test_a_kink_is_reported_where_the_gradient_misses_it(force):
+    """Stages beyond the kink, where the stiffness is another."""
+    stop = compile_equations(UdwadiaKalabaMethod(
+        m*vx**2/2, [x], generalized_forces=[-90*force]), {m: 1, a: 0.5})
+    motion = simulate(stop, 3, [0, 2], adjoint=True)
+    with pytest.warns(UserWarning, match='a kink near t = 0.2[56]'):
+        motion.gradient([a], final_cost=x)
+    far = simulate(stop.with_values({a: 9}), 3, [0, 2], adjoint=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        far.gradient([a], final_cost=x)
+
+
 def test_jumps_that_make_no_sense():
     constants = {m: 1, g: 9.81, e: 0.5}
     ball = Crossing(y, {vy: -e*vy}, direction=-1)
@@ -394,6 +410,8 @@ def test_jumps_that_make_no_sense():
         simulate(pendulum, 2, [0.6, -0.8, 0, 0], events=Crossing(x, {y: 2*y}),
                  constants={m: 1, g: 9.81, l: 1})
     bead = compile_equations(BEAD, {m: 1, g: 9.81})
+    with pytest.raises(ValueError, match="`jump`: 'F.t.' is no state"):
+        simulate(bead, 1, START, events=Crossing(y, {F: 1}))
     with pytest.raises(SingularEquationsError, match='without crossing'):
         saltation(bead, CrossingFunction(Crossing(y - 1), bead), 0.,
                   np.array([0, 1, 1, 0.]), [g])     # the apex

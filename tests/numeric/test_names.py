@@ -1,7 +1,7 @@
 """Symbols, names and numbers."""
 import numpy as np
 import pytest
-from sympy import I, Symbol, pi, symbols
+from sympy import I, Matrix, Symbol, pi, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained.numeric import sweep
@@ -114,6 +114,12 @@ def test_one_key_may_stand_for_a_list():
     assert names.indices(q2, 'fixed') == names.indices('q2', 'fixed') == [1]
     with pytest.raises(ValueError, match="`fixed`: 'a' is no state.*'b' is"):
         names.indices(['a', q1, 'b'], 'fixed')
+    with pytest.raises(ValueError, match="`fixed`: 'None' is no state"):
+        names.indices(None, 'fixed')
+
+
+def test_keys_may_be_a_matrix_of_the_method():
+    assert names.indices(Matrix([q2, q1]), 'fixed') == [1, 0]
 
 
 def test_names_are_shown_and_texts_are_no_numbers():

@@ -150,6 +150,7 @@ def test_an_equilibrium(cls, options):
     at = np.zeros(len(compiled.states))
     at[1] = -1
     found = linearize(compiled, at)
+    assert linearize(compiled, at, outputs=x).outputs == (x,)
     assert not found.rates.any()
     values = np.linalg.eigvals(found.A)
     assert values.real == pytest.approx(0, abs=1e-14)

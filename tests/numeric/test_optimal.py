@@ -6,7 +6,7 @@ from math import asin, pi, sin, sqrt
 import numpy as np
 import pytest
 from mechanisms import g, l, m, x, y
-from sympy import cos as Cos, sin as Sin, symbols
+from sympy import Matrix, cos as Cos, sin as Sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod, VaccoMethod
@@ -71,6 +71,12 @@ def test_least_effort_from_rest_to_rest():
         best[x], 3*(3*(t/2)**2 - 2*(t/2)**3), atol=1e-7)
     assert best.success and best.motion.reason is Reason.END
     assert best.error < 1e-8 and best.violation < 1e-8
+
+
+@pytest.mark.parametrize('controls', [F, 'F', Matrix([F])])
+def test_ends_in_order_and_controls_by_name(controls):
+    found = sled(start=[0, 0], end=[3, 0], controls=controls)
+    assert found.cost == pytest.approx(sled().cost)
 
 
 def test_least_time_and_final_cost():
@@ -189,9 +195,12 @@ def test_constraints_hold_at_all_nodes():
 # -- errors -------------------------------------------------------------------
 
 @pytest.mark.parametrize('error, text, options', [
-    (ValueError, 'G is not in the equations', {'controls': [F, G]}),
+    (ValueError, 'G.t.. is no specified function of the equations', {
+        'controls': [F, G]}),
     (ValueError, 'The cost or a bound contains G', {'cost': G}),
     (ValueError, 'F are 2 and 1, which nothing', {'bounds': {F: (2, 1)}}),
+    (ValueError, 'F are .None, 1., which is no', {'bounds': {F: (None, 1)}}),
+    (TypeError, '`end` must be .* not NoneType', {'end': None}),
     (ValueError, 'end of x is 3, beyond its bound 1', {
         'bounds': {x: (0, 1)}}),
     (ValueError, 'bounds the end time by 2 and 1', {'t_span': (0, (2, 1))}),

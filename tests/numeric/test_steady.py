@@ -338,6 +338,12 @@ def test_time_and_tables_are_refused():
                    inputs={f: ([0, 1], [0, 1])})
 
 
+def test_a_guess_that_is_none():
+    free = UdwadiaKalabaMethod(m*x.diff()**2/2 - m*x**2/2, [x])
+    with pytest.raises(TypeError, match='`near` must be .* not NoneType'):
+        equilibria(free, None, constants={m: 1})
+
+
 def test_a_motion_that_is_not_steady():
     """Friction and no drive."""
     k = symbols('k')

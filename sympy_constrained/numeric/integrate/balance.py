@@ -21,6 +21,8 @@ RESIDUAL = 1e-6
 # whose gradient is below this part of its largest one in the run does not act
 # yet, or no longer.
 NOTHING = 1e-5
+# The same for accelerations, relative to the largest one.
+FAINT = 1e-10
 TINY = np.finfo(float).tiny
 
 
@@ -60,6 +62,8 @@ class Balance:
                 size += NOTHING*product(A, np.divide(
                     loads, masses, out=np.abs(accelerations),
                     where=masses > 0))
+                size += FAINT*A.max(axis=2)*np.abs(accelerations).max(
+                    axis=1, keepdims=True)
             terms['gradients'] = A.max(axis=2)
             terms['violations'] = rest/(
                 size + NOTHING*size.max(axis=1, keepdims=True)

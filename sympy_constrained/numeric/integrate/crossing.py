@@ -118,9 +118,9 @@ class CrossingFunction:
         self.expression = sympify(crossing.expression, strict=True)
         if crossing.jump is not None:
             after = list(compiled.states)
-            for key, value in crossing.jump.items():
-                after[compiled.names.index(key)] = sympify(
-                    value, strict=True)
+            for i, value in zip(compiled.names.indices(
+                    crossing.jump, 'jump'), crossing.jump.values()):
+                after[i] = sympify(value, strict=True)
             self.after = tuple(after)
 
     def _values(self, t, x, *expressions):

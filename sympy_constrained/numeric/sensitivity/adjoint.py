@@ -39,6 +39,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from warnings import warn
 
 import numpy as np
 from sympy import Dummy, sympify
@@ -49,7 +50,7 @@ from ...graph import gradient as slopes_of
 from ..codegen.native import with_given
 from ..manifold.correction import LEVELS, newton_code, newton_graph
 from ..names import Names, array, label
-from .jumps import warn_of_jumps
+from .jumps import kink, warn_of_jumps
 from .saltation import saltation
 from .sensitivities import chosen, start_derivatives
 
@@ -133,6 +134,13 @@ def gradient(motion, by, cost, final_cost, weights, fixed):
     for visited in back.visited:
         warn_of_jumps(compiled, by, *visited, [
             part.t for part in tape.parts if part.event is not None])
+    if back.kink is not None:
+        warn(f"Accelerations have a kink near t = {back.kink:.4g}, where a "
+             "`Piecewise`, `Abs` or `Max` changes, and a step goes over it. "
+             "The gradient has an error that is proportional to this step, "
+             "and may exceed the tolerances by far, also if an event is "
+             "there. Use `sensitivities`, or a smooth function.",
+             stacklevel=3)
     begin = tape.parts[0]
     t, x = begin.begins[0], begin.y
     values = lam@start_derivatives(compiled, t, x, by, fixed)
@@ -154,6 +162,7 @@ class Backward:
             (*compiled.states, *constants))
         self.made = {}                  # (solver, rows) -> code
         self.visited = []               # times and states of each part
+        self.kink = None                # a time where derivatives jump
 
     def integrand(self, t, x):
         """Its value at a state, or at several."""
@@ -192,10 +201,14 @@ class Backward:
                 "`max_step`, or use `sensitivities`.")
         self.visited.append((np.append(part.begins, part.t),
                              np.vstack([X[:, 0], part.x])))
+        times = part.begins[:, None] + np.outer(h, tableau.c[:count])
+        if self.kink is None:
+            some = slice(tableau.stages)    # not those for outputs only
+            self.kink = kink(self.compiled, self.constants, times[:, some],
+                             X[:, some])
         where = np.nonzero(quadrature)
         integral = quadrature[where]@self.integrand(
-            (part.begins[:, None] + np.outer(h, tableau.c))[where],
-            X[where]) if len(where[0]) else 0.
+            times[where], X[where]) if len(where[0]) else 0.
         return lam, slope, integral
 
     def code(self, part):

@@ -1,11 +1,11 @@
-"""Accelerations that jump during a motion, whose derivatives are not known."""
+"""Accelerations that jump or bend during a motion, where steps miss it."""
 from __future__ import annotations
 
 from warnings import warn
 
 import numpy as np
 from scipy.optimize import brentq
-from sympy import Heaviside, sign
+from sympy import Abs, Heaviside, Max, Min, sign
 from sympy.core.relational import Relational
 
 from ...graph import Graph
@@ -19,27 +19,32 @@ NAMES = 'rates', 'W', 'r'
 # Rates are compared this part of a step before and after a change; a larger
 # difference, relative to them, is a jump.
 BESIDE, JUMP = 1e-6, 1e-4
+# What jumps, and what may bend.
+JUMPS = Relational, sign, Heaviside
+KINKS = *JUMPS, Abs, Max, Min
 
 
-def switches(compiled, by):
+def switches(compiled, by, kinds=JUMPS):
     """A function of ``(t, x)`` to the numbers, shape (..., k, 1), whose signs
     choose among the pieces of the equations; None without any.
 
     Those that contain neither states nor constants in ``by`` are left out:
     they change at times that do not move.
     """
-    return compiled.kept(('switches', by), lambda: _switches(compiled, by))
+    return compiled.kept(('switches', by, kinds),
+                         lambda: _switches(compiled, by, kinds))
 
 
-def _switches(compiled, by):
+def _switches(compiled, by, kinds):
     equations, found = compiled.equations, set()
     g, _ = with_given(equations.graph, NAMES, compiled.inputs.given).load(
         None, NAMES)
     for kind, index, operands in tuple(g.nodes):
-        for part in g.templates[index].atoms(
-                Relational, sign, Heaviside) if kind == CALL else ():
-            found.add(read_template(g, part.args[0] - part.args[1] if (
-                isinstance(part, Relational)) else part.args[0], operands))
+        for part in g.templates[index].atoms(*kinds) if kind == CALL else ():
+            found.add(read_template(
+                g, part.args[0] - part.args[1] if isinstance(
+                    part, (Relational, Max, Min)) else part.args[0],
+                operands))
     moves = {*compiled.states, *by}
     moving = sorted(k for k in found if g.depends[abs(k)] & g.dynamic
                     and not moves.isdisjoint(g.symbols_of(k)))
@@ -58,19 +63,53 @@ def warn_of_jumps(compiled, by, t, x, events):
     for event in events:                # which are located to rounding
         signs[np.abs(t - event) <= ROUNDINGS*np.abs(t).max()] = 0
     for i, k in np.argwhere(signs[1:]*signs[:-1] < 0):
-        first, step, change = t[i], t[i + 1] - t[i], x[i + 1] - x[i]
-
-        def at(part):
-            return first + part*step, x[i] + part*change
-
-        place = brentq(lambda part: values(*at(part))[k, 0], 0., 1.)
-        before, after = (compiled.rhs(*at(place + side))
-                         for side in (-BESIDE, BESIDE))
-        if np.abs(after - before).max() > JUMP*np.abs(before).max():
+        at = crossing(values, k, (t[i], x[i]), (t[i + 1], x[i + 1]))
+        if differs(compiled.rhs, at):
             warn("Accelerations jump during the motion, near t = "
-                 f"{at(place)[0]:.4g}, where a `Piecewise`, `sign` or "
+                 f"{at(0.)[0]:.4g}, where a `Piecewise`, `sign` or "
                  "`Heaviside` changes. The derivatives leave out that this "
                  "time moves, and are wrong after it. Add the event "
                  "`Crossing(expression, jump={})`, whose expression vanishes "
                  "there, or use a smooth function.", stacklevel=3)
             return
+
+
+def crossing(values, k, begin, end):
+    """Times and states on the line between two on different sides of a
+    switch, by the part of it from where the switch vanishes.
+    """
+    (t, x), (t_end, x_end) = begin, end
+
+    def at(part):
+        return t + part*(t_end - t), x + part*(x_end - x)
+
+    place = brentq(lambda part: values(*at(part))[k, 0], 0., 1.)
+    return lambda side: at(place + side)
+
+
+def differs(function, at):
+    """Whether a function jumps where a switch vanishes."""
+    before, after = (function(*at(side)) for side in (-BESIDE, BESIDE))
+    return np.abs(after - before).max() > JUMP*np.abs(before).max()
+
+
+def kink(compiled, by, t, x):
+    """The time of a step over a kink of the accelerations, None without one.
+
+    ``t``, shape (steps, stages), and ``x`` are times and states of stages. Of
+    those beyond the kink, the rates have the error of the step, but their
+    derivatives are others.
+    """
+    values = switches(compiled, by, KINKS)
+    if values is None:
+        return None
+    signs = np.sign(values(t.ravel(), x.reshape(t.size, -1))).reshape(
+        *t.shape, -1)
+    slopes = compiled.jacobian('rates', (*compiled.states, *by))
+    for i, k in np.argwhere((signs.min(axis=1) < 0) & (signs.max(axis=1) > 0)):
+        ends = ((t[i, j], x[i, j]) for j in (
+            signs[i, :, k].argmin(), signs[i, :, k].argmax()))
+        at = crossing(values, k, *ends)
+        if differs(slopes, at) and not differs(compiled.rhs, at):
+            return at(0.)[0]
+    return None

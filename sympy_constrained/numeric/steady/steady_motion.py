@@ -282,12 +282,12 @@ def _found(conditions, near, fixed, fill):
         conditions.at_rest) else ()
     for k in resting:
         default[k] = 0.
-    if isinstance(near, Mapping) or np.ndim(near) == 1 and not any(
-            isinstance(guess, Mapping) for guess in near):
+    if isinstance(near, Mapping) or np.ndim(near) < 2 and not any(
+            isinstance(guess, Mapping) for guess in np.atleast_1d(near)):
         near = [near]                   # one guess
     p, found, failed = compiled.parameters(), [], None
     for guess in near:
-        if conditions.at_rest and not isinstance(guess, Mapping) and (
+        if conditions.at_rest and np.ndim(guess) == 1 and (
                 len(guess) == len(compiled.q_index)):
             guess = dict(zip(compiled.equations.q, guess))
         x = names.vector(guess, 'near', default)
