@@ -1,9 +1,13 @@
 """SymPy's ``Linearizer`` for the equations of a method."""
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from warnings import warn
 
+from mpmath import mp
+from mpmath.libmp import prec_to_dps
 from sympy import (
-    Matrix, diag, eye, nan, oo, simplify as simplified, zeros, zoo)
+    Float, Matrix, S, diag, eye, nan, oo, simplify as simplified, zeros, zoo)
 from sympy.matrices.exceptions import NonInvertibleMatrixError
 from sympy.physics.mechanics import msubs
 
@@ -12,24 +16,28 @@ from ..errors import (
     ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
 from ..graph import GraphBuilder, GraphMatrix, jacobian, read, substitute
 from ..model.call_signatures import as_list, as_point
+from ..precision import precise
 from .partition import sharing_model
-from .references import written
+from .references import frozen
 from .solution import has_multipliers
 
 OFF = 1e-6      # larger than the rounding error of a typed state
+GUARD = 15      # digits more than those of the numbers of a point
 
 
 class Linearizer(_compat.Linearizer):
     """SymPy's ``Linearizer``, evaluated at the point before it is solved.
 
-    The arguments are those of SymPy, with ``q' = -f_1``. ``multipliers`` is a
-    function that returns their values at an operating point.
+    The arguments are those of SymPy, with ``q' = -f_1``. ``multipliers`` are
+    the names of all, and a function that returns their values at a point.
     """
 
     def __init__(self, *args, multipliers=None, **kwargs):
         super().__init__(*args, **kwargs)
         self._multipliers = multipliers
         self._form_permutation_matrices()
+        if isinstance(kwargs.get('linear_solver', 'LU'), str):
+            self.linear_solver = partial(pivoted, self.linear_solver)
 
     def linearize(self, op_point=None, A_and_B=False, simplify=False):
         """As in SymPy; see ``sympy.physics.mechanics.Linearizer``.
@@ -44,17 +52,36 @@ class Linearizer(_compat.Linearizer):
 
         """
         op_point = as_point(op_point)
-        if self._multipliers and op_point:
-            op_point = {**self._multipliers(op_point), **op_point}
         self._warn_off_the_constraints(op_point)
         try:
+            if self._multipliers and op_point:
+                op_point = {**self._multipliers_at(op_point), **op_point}
             matrices = self._linearized(op_point, A_and_B)
-        except (NonInvertibleMatrixError, ConstrainedDynamicsError) as error:
+        except (NonInvertibleMatrixError, ConstrainedDynamicsError,
+                ZeroDivisionError) as error:
             raise self._singular() from error
         if any(matrix.has(nan, oo, -oo, zoo) for matrix in matrices):
             raise self._singular()
         return tuple(matrix.applyfunc(simplified) if simplify else matrix
                      for matrix in matrices)
+
+    def _multipliers_at(self, op_point):
+        """Multipliers by name, of closed forms where symbols remain."""
+        names, closed_form = self._multipliers
+        zero = {**op_point, **dict.fromkeys([*self._ud, *names], S.Zero)}
+        right = at_point(self._dynamic, zero)
+        matrix = self._derivatives(zero)['rate']
+        if not are_floats([*matrix, *right]):
+            with suppress(ConstraintError):     # a pivot may vanish here
+                return closed_form(op_point)
+        solved = self.linear_solver(matrix, -right)
+        return {**dict.fromkeys(names, S.Zero),
+                **dict(zip(self.lams, solved[len(self._ud):]))}
+
+    @property
+    def _dynamic(self):
+        """Residuals of the constraints and of the dynamic equations."""
+        return [*self.f_a, *(self.f_2 + self.f_3 + self.f_4)]
 
     def _linearized(self, op_point, A_and_B):
         n, l, m = len(self.q), len(self.f_c), len(self.f_v)
@@ -89,22 +116,21 @@ class Linearizer(_compat.Linearizer):
         q, u, rates, lam, r = (
             [g.input(x, dynamic=True) for x in names] for names in (
                 self.q, self.u, self._ud, self.lams, self.r))
-        dynamic = [*self.f_a, *(self.f_2 + self.f_3 + self.f_4)]
+        dynamic = self._dynamic
         rows = [-e for e in (*self.f_1, *dynamic)]
-        values = {g.input(x, dynamic=True): read(g, value)
-                  for x, value in op_point.items()}
+        values = values_at(g, op_point)
         used = g.mask(values.values())
 
-        def at_point(residuals, inputs):
+        def slopes_at(residuals, inputs):
             slopes = jacobian(g, [read(g, e) for e in residuals], inputs)
             g.avoid([x for x in values if not g.depends[x] & used])
-            return Matrix(written(g, GraphMatrix(g, [
+            return Matrix(written_at(op_point, g, GraphMatrix(g, [
                 substitute(g, row, values) for row in slopes], len(inputs))))
 
-        return {'holonomic': at_point(self.f_c, q),
-                'velocity': at_point(self.f_v, q + u),
-                'state': at_point(rows, q + u), 'input': at_point(rows, r),
-                'rate': at_point(dynamic, rates + lam)}
+        return {'holonomic': slopes_at(self.f_c, q),
+                'velocity': slopes_at(self.f_v, q + u),
+                'state': slopes_at(rows, q + u), 'input': slopes_at(rows, r),
+                'rate': slopes_at(dynamic, rates + lam)}
 
     def _warn_off_the_constraints(self, op_point):
         """Warn of rows that certainly do not hold at the point."""
@@ -134,6 +160,55 @@ class Linearizer(_compat.Linearizer):
             f"do not determine {', '.join(map(str, names))} at the operating "
             "point: name others in `q_dep` and `qd_dep`, or linearize "
             "elsewhere.")
+
+
+def values_at(g, point):
+    """References of the symbols of a point -> those of their values."""
+    return {g.input(x, dynamic=True): read(g, value)
+            for x, value in point.items()}
+
+
+def written_at(point, g, refs):
+    """References that have the values of a point, in SymPy.
+
+    Numbers are floats if the point has any: SymPy would not evaluate
+    ``sin(1/2)``, and a sum of shared parts of such numbers is a tree.
+    """
+    graph = frozen(g, x=refs)
+    digits = [x._prec for value in point.values() for x in value.atoms(Float)]
+    if not digits or graph.symbols('x'):
+        return graph.sympy('x')
+    with precise(prec_to_dps(max(digits)) + GUARD):
+        rows = graph.evaluate({}, context=mp)['x']
+    return Matrix(*graph.shape('x'), [
+        Float(x, precision=max(digits)) if x else 0 for row in rows
+        for x in row])
+
+
+def at_point(expressions, point):
+    """Expressions with the values of a point, as a column."""
+    g = GraphBuilder(_compat.time_symbol())
+    refs = [read(g, e) for e in expressions]
+    return written_at(point, g, substitute(g, refs, values_at(g, point)))
+
+
+def are_floats(entries):
+    return all(x.is_Number for x in entries) and any(
+        x.is_Float for x in entries)
+
+
+def pivoted(solver, matrix, right):
+    """The solution; of floats with the largest pivots, as SymPy has not."""
+    entries = [*matrix, *right]
+    if not are_floats(entries):
+        return solver(matrix, right)
+    digits = max(x._prec for x in entries if x.is_Float)
+    with precise(prec_to_dps(digits) + GUARD):
+        A = mp.matrix(matrix.tolist())
+        columns = [mp.lu_solve(A, mp.matrix(right[:, j].tolist()))
+                   for j in range(right.cols)]
+    return Matrix([[Float(x, precision=digits) for x in row]
+                   for row in zip(*columns)])
 
 
 def partition(method, q_ind, qd_ind, q_dep, qd_dep):
@@ -205,7 +280,8 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
         picked(method.acceleration_constraints, moving),
         method.q, method.u, *parts, inputs_of(system), lam,
         linear_solver=linear_solver,
-        multipliers=method.solve_multipliers if lam else None)
+        multipliers=(tuple(method.lam_vec), method.solve_multipliers)
+        if lam else None)
 
 
 def inputs_of(system):

@@ -1,13 +1,13 @@
 """SymPy's vocabulary: names that scripts written for its methods read."""
 from functools import cached_property
 
-from sympy import ImmutableDenseMatrix, Matrix, diag, eye
+from sympy import ImmutableDenseMatrix, Matrix, diag, eye, nan, zoo
 
 from .. import _compat
-from ..errors import ConstraintError
+from ..errors import ConstrainedDynamicsError, ConstraintError
 from ..model.call_signatures import as_list, as_point, check_choice
 from .auxiliary import auxiliary_forces
-from .linearization import linearizer
+from .linearization import at_point, linearizer
 from .solution import linear_residual
 from .symbols import column
 
@@ -229,9 +229,17 @@ class SympyVocabulary:
                 "there are no constraints or the method eliminates them. "
                 "Give constraints, or read `constraint_forces`.")
         check_choice('sol_type', sol_type, ('dict', 'Matrix'))
-        values = as_point(op_point)
-        moving = {k: v for k, v in values.items() if k.is_Derivative}
-        multipliers = self._eom_multipliers().subs(moving).subs(values)
+        try:
+            multipliers = at_point(
+                self._eom_multipliers(), as_point(op_point))
+            singular = any(x in (nan, zoo) for x in multipliers)
+        except (ConstrainedDynamicsError, ZeroDivisionError):
+            singular = True
+        if singular:
+            raise ConstraintError(
+                "The closed form of the multipliers divides by zero at "
+                "`op_point`, usually because the equations are singular "
+                "there. Choose another point.")
         return Matrix(multipliers) if sol_type == 'Matrix' else dict(
             zip(self.lam_vec, multipliers))
 

@@ -1,12 +1,13 @@
 """SymPy's ``Linearizer`` and ``SymbolicSystem`` on the methods."""
 import warnings
 from functools import cache
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
 from mpmath import mp
-from sympy import Matrix, Rational, cos, lambdify, simplify, sin, symbols
+from sympy import (
+    Matrix, Rational, cos, lambdify, pi, simplify, sin, symbols)
 from sympy.physics.mechanics import (
     LagrangesMethod, Particle, Point, ReferenceFrame, dynamicsymbols, msubs)
 
@@ -15,7 +16,8 @@ from sympy_constrained import (
     RouthMethod, UdwadiaKalabaMethod)
 from sympy_constrained.methods import symbolic_system
 from sympy_constrained.models import model
-from sympy_constrained.numeric import compile_equations
+from sympy_constrained.numeric import compile_equations, linearize
+from sympy_constrained.timing import time_limit
 
 m, g, k, l = symbols('m g k l', positive=True)
 Q = dynamicsymbols('x y z')
@@ -181,6 +183,44 @@ def test_a_pivot_that_vanishes_at_the_operating_point():
                     [0, 0, -Rational(1, 2), 0]])
     for dependent in V[:2], V[1::-1]:
         assert method.linearize(qd_dep=dependent, **parts)[0] == right
+
+
+def test_a_pivot_of_rounding_size_at_the_operating_point():
+    """``cos(pi/2)`` is ``6e-17`` in floats, and no pivot."""
+    inertia = 2*V[0]*V[1] + cos(z)*V[0]**2 + V[1]**2 + V[2]**2
+    method = UdwadiaKalabaMethod(
+        inertia/2 - x**2 - 2*y**2 - 3*x*z, Q, hol_coneqs=[x + y**2 - z])
+    here = {x: pi/2 - Rational(1, 4), y: Rational(1, 2), z: pi/2,
+            V[0]: Rational(1, 5), V[1]: Rational(1, 10),
+            V[2]: Rational(3, 10), **{v.diff(): 1 for v in V}}
+    parts = dict(q_ind=[x, y], q_dep=[z], qd_ind=V[:2], qd_dep=V[2:],
+                 A_and_B=True)
+    exact, floats = (
+        np.array(method.linearize(op_point=point, **parts)[0], dtype=float)
+        for point in (here, {s: float(value) for s, value in here.items()}))
+    np.testing.assert_allclose(floats, exact, rtol=1e-12, atol=1e-12)
+
+
+def test_numbers_at_a_point_are_no_trees():
+    """Sines of ``0.5`` in hundreds of shared operations."""
+    velocities = [(Q[i] + sin(Q[j])*Q[k] + k*cos(Q[i] + Q[j])).diff()
+                  for i, j, k in permutations(range(3))]
+    method = UdwadiaKalabaMethod(
+        sum(v**2 for v in velocities)/2 - sin(x*y), Q, hol_coneqs=[
+            sin(x)*y - z])
+    compiled = compile_equations(method)
+    state = [0.5, 0.25, 0.25*float(sin(0.5)), 0, 0, 0]
+    at_rest = dict(zip([*Q, *V, *(v.diff() for v in V)], [
+        *state, *compiled.rhs(0, state)[3:]]))
+    with time_limit(5):
+        lam, = method.solve_multipliers(at_rest).values()
+        parts = dict(q_ind=[x, y], q_dep=[z], qd_ind=V[:2], qd_dep=V[2:])
+        A, _, _ = method.linearize(op_point=at_rest, A_and_B=True, **parts)
+    np.testing.assert_allclose(
+        float(-lam), compiled.multipliers(0, state)[0], rtol=1e-12)
+    np.testing.assert_allclose(
+        np.array(A, dtype=float), linearize(
+            compiled, state, dependent=[z, V[2]]).A, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize('shape', ['lagrange', 'kane'])
