@@ -58,16 +58,15 @@ class Parts:
             else:
                 parts.append(y)
             table[k] = parts
-        # sums and products with one user
-        self.single = {k for table in (sums, products) for k in table
-                       if uses[k] == 1}
+        # those with one user: sums, and products with their factors
+        self.single = {k for k in sums if uses[k] == 1}
+        self.factors = {k: parts for k, parts in products.items()
+                        if uses[k] == 1}
 
     def new(self):
-        """Number of a new node, with one user."""
-        k = self.next
-        self.single.add(k)
+        """Number of a new node."""
         self.next += 1
-        return k
+        return self.next - 1
 
     # -- common factors --------------------------------------------------
 
@@ -80,12 +79,12 @@ class Parts:
                 waiting.pop()
                 continue
             if k not in begun:
-                factors = [*chain.from_iterable(
-                    map(self.factors, self.sums[k]))]
+                factors = [*chain.from_iterable(filter(None, map(
+                    self.factors.get, map(abs, self.sums[k]))))]
                 if len({*factors}) == len(factors):     # most sums
                     waiting.pop()
                     continue
-                begun[k] = Terms(self, self.sums[k])
+                begun[k] = Terms(self.factors, self.sums[k])
             terms = begun[k]
             frequent = terms.most_frequent()
             if frequent is None:
@@ -94,29 +93,28 @@ class Parts:
                 continue
             factor, group = frequent
             inner = self.new()
+            self.single.add(inner)
             self.sums[inner] = [part for ref in group
                                 for part in self._divided(ref, factor)]
-            if terms.new or terms.taken < len(terms.old):
-                product = self.new()
+            is_part = terms.new or terms.taken < len(terms.old)
+            product = self.new() if is_part else k
+            self.products[product] = [factor, inner]
+            if is_part:
                 terms.new.append(product)
             else:
-                product = k
                 del self.sums[k]
-            self.products[product] = [factor, inner]
+            if is_part or k in self.single:
+                self.factors[product] = self.products[product]
             waiting.append(inner)
-
-    def factors(self, ref):
-        """Factors of a term that no other sum has."""
-        k = ref if ref > 0 else -ref
-        return self.products.get(k, ()) if k in self.single else ()
 
     def _divided(self, ref, factor):
         """Terms of a product without one of its factors."""
         parts = self.products.pop(abs(ref))
+        del self.factors[abs(ref)]
         parts.remove(factor)
         if len(parts) > 1:
             rest = self.new()
-            self.products[rest] = parts
+            self.products[rest] = self.factors[rest] = parts
             parts = [rest]
         elif parts[0] in self.single and parts[0] in self.sums:
             parts = self.sums.pop(parts[0])
@@ -171,9 +169,11 @@ class CommonPairs:
 
     def __init__(self, parts, table):
         self.new, self.table = parts.new, table
-        self.counts = Counter(map(abs, chain.from_iterable(table.values())))
+        self.counts = ()
         self.whole = {}                 # pair -> the node that consists of it
         if max(map(len, table.values()), default=0) > 2:
+            self.counts = Counter(
+                map(abs, chain.from_iterable(table.values())))
             for k, refs in table.items():
                 refs.sort(key=abs)
                 self._note(k)
@@ -251,14 +251,14 @@ class CommonPairs:
 class Terms:
     """The terms of a sum, and which factors they have in common."""
 
-    def __init__(self, parts, terms):
-        self.parts = parts
+    def __init__(self, factors, terms):
+        self.factors = factors          # of products with one user
         self.old, self.new = terms, []
         self.is_taken = [False]*len(terms)
         self.taken = 0
         self.places = {}                # of the terms with a factor
         for place, ref in enumerate(terms):
-            for factor in dict.fromkeys(parts.factors(ref)):
+            for factor in dict.fromkeys(factors.get(abs(ref), ())):
                 self.places.setdefault(factor, []).append(place)
         self.ranks = [self._rank(factor, places) for factor, places
                       in self.places.items() if len(places) > 1]
@@ -266,7 +266,7 @@ class Terms:
 
     def _rank(self, factor, places):
         """The most frequent factor is the first, then the leftmost."""
-        first = self.parts.factors(self.old[places[0]])
+        first = self.factors[abs(self.old[places[0]])]
         return -len(places), places[0], first.index(factor), factor
 
     def most_frequent(self):

@@ -123,10 +123,17 @@ class Geometry:
         def turned(frame, parent, R):
             if parent is None:
                 return IDENTITY
-            return self._product(R, self._read_matrix(
-                _compat.orientations(parent)[frame]))
+            return self._product(R, self._edge(parent, frame))
 
         return carried(known, frame, parents, turned)
+
+    def _edge(self, parent, frame):
+        """Rows of ``R`` of two frames of which one orients the other."""
+        known = self._known[Geometry._edge]
+        if (parent, frame) not in known:
+            R = self._read_matrix(_compat.orientations(parent)[frame])
+            known[parent, frame], known[frame, parent] = R, tuple(zip(*R))
+        return known[parent, frame]
 
     def _read_matrix(self, matrix):
         flat = [read(self.builder, e) for e in _compat.entries(matrix)]
@@ -187,7 +194,7 @@ class Geometry:
         for parent, child in dict.fromkeys(
                 link for frame in frames
                 for link in pairwise(self.way_to(frame))):
-            R = self._read_matrix(_compat.orientations(parent)[child])
+            R = self._edge(parent, child)
             entries = ((g.dot(R[i], R[j]), int(i == j)) for i, j in UPPER)
             residuals.update((abs(g.sub(x, y)), None) for x, y in entries
                              if not g.same_value(x, y))

@@ -82,15 +82,14 @@ def moving_points(kinematics, points):
 
 
 def turning_frame(kinematics, frame):
-    axes = kinematics.frame
-    R = kinematics.rotation(axes, frame)
+    columns = tuple(zip(*kinematics.rotation(kinematics.frame, frame)))
 
     def turned(rate, dot):
-        return [dot(list(map(rate, R[i])), R[j])
-                for i, j in ((2, 1), (0, 2), (1, 0))]
+        return [dot(list(map(rate, columns[i])), columns[j])
+                for i, j in ((1, 2), (2, 0), (0, 1))]
 
     return (f'frame {frame}', 'orientation',
-            kinematics.angular_velocity(frame, axes), turned)
+            kinematics.angular_velocity(frame, frame), turned)
 
 
 class Comparison:
