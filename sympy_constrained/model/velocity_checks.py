@@ -137,14 +137,17 @@ class Comparison:
         whole = compared(self.value, self.along)
         if self.equal(*whole):
             return []
-        pairs = {x: compared(*by) for x, *by in self.columns}
-        if any(map(math.isnan, chain(*whole, *chain(*pairs.values())))):
-            return None
-        different = {x: pair for x, pair in pairs.items()
-                     if not self.equal(*pair)}
-        return list(different) if all(
-            self.equal(one, [-w for w in other])
-            for one, other in different.values()) else []
+        found = []
+        for x, *by in self.columns:
+            one, other = compared(*by)
+            if any(map(math.isnan, chain(*whole, one, other))):
+                return None
+            if self.equal(one, other):
+                continue
+            if not self.equal(one, [-w for w in other]):
+                return []
+            found.append(x)
+        return found
 
 
 def agree(builder, a, b):
