@@ -113,7 +113,7 @@ class Linearizer(_compat.Linearizer):
         return solved[:, :A.cols], solved[:, A.cols:] or Matrix()
 
     def _dependent(self, matrix, right):
-        """Slopes of dependent states; raises if they are those of rounding."""
+        """Slopes of dependent states; raises if rounding determines them."""
         solved = self.linear_solver(matrix, right)
         if any(x.is_Float and abs(x) > STEEP for x in solved):
             raise NonInvertibleMatrixError
@@ -210,7 +210,10 @@ def are_floats(entries):
 
 
 def pivoted(solver, matrix, right):
-    """The solution; of floats with the largest pivots, as SymPy has not."""
+    """The solution; that of floats with the largest pivots.
+
+    SymPy takes the first pivot that is not zero, also one of rounding size.
+    """
     entries = [*matrix, *right]
     if not right or not are_floats(entries):
         return solver(matrix, right)
