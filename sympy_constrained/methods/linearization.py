@@ -13,7 +13,8 @@ from sympy.physics.mechanics import msubs
 
 from .. import _compat
 from ..errors import (
-    ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
+    ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
+    UnsupportedFeatureError)
 from ..graph import GraphBuilder, GraphMatrix, jacobian, read, substitute
 from ..model.call_signatures import as_list, as_point
 from ..precision import precise
@@ -22,6 +23,7 @@ from .references import frozen
 from .solution import has_multipliers
 
 OFF = 1e-6      # larger than the rounding error of a typed state
+STEEP = 1e13    # larger than slopes of dependent states that are not singular
 GUARD = 15      # digits more than those of the numbers of a point
 
 
@@ -70,7 +72,7 @@ class Linearizer(_compat.Linearizer):
         names, closed_form = self._multipliers
         zero = {**op_point, **dict.fromkeys([*self._ud, *names], S.Zero)}
         right = at_point(self._dynamic, zero)
-        matrix = self._derivatives(zero)['rate']
+        matrix = self._derivatives(zero, 'rate')['rate']
         if not are_floats([*matrix, *right]):
             with suppress(ConstraintError):     # a pivot may vanish here
                 return closed_form(op_point)
@@ -90,13 +92,13 @@ class Linearizer(_compat.Linearizer):
         C_0, C_1, C_2 = self._Pqi, zeros(len(self.u), n), self._Pui
         if l:
             slope = parts['holonomic']
-            C_0 = C_0 - self._Pqd*self.linear_solver(
+            C_0 = C_0 - self._Pqd*self._dependent(
                 slope*self._Pqd, slope*C_0)
         if m:
             slope = parts['velocity'][:, n:]
             dependent, rest = slope*self._Pud, Matrix.hstack(
                 parts['velocity'][:, :n], slope*C_2)
-            rest = self._Pud*self.linear_solver(dependent, rest)
+            rest = self._Pud*self._dependent(dependent, rest)
             C_1, C_2 = -rest[:, :n], C_2 - rest[:, n:]
         A = Matrix.hstack((by_state[:, :n] + by_state[:, n:]*C_1)*C_0,
                           by_state[:, n:]*C_2)
@@ -110,27 +112,31 @@ class Linearizer(_compat.Linearizer):
             M[order, :], Matrix.hstack(A, B)[order, :])
         return solved[:, :A.cols], solved[:, A.cols:] or Matrix()
 
-    def _derivatives(self, op_point):
-        """Derivatives of the residuals at the operating point, by name."""
+    def _dependent(self, matrix, right):
+        """Slopes of dependent states; raises if rounding determines them."""
+        solved = self.linear_solver(matrix, right)
+        if any(x.is_Float and abs(x) > STEEP for x in solved):
+            raise NonInvertibleMatrixError
+        return solved
+
+    def _derivatives(self, op_point, *names):
+        """Derivatives of residuals at the operating point, by name."""
         g = GraphBuilder(_compat.time_symbol())
         q, u, rates, lam, r = (
             [g.input(x, dynamic=True) for x in names] for names in (
                 self.q, self.u, self._ud, self.lams, self.r))
-        dynamic = self._dynamic
-        rows = [-e for e in (*self.f_1, *dynamic)]
         values = values_at(g, op_point)
-        used = g.mask(values.values())
+        rows = [-e for e in (*self.f_1, *self._dynamic)]
+        blocks = {'holonomic': (self.f_c, q), 'velocity': (self.f_v, q + u),
+                  'state': (rows, q + u), 'input': (rows, r),
+                  'rate': (self._dynamic, rates + lam)}
 
         def slopes_at(residuals, inputs):
             slopes = jacobian(g, [read(g, e) for e in residuals], inputs)
-            g.avoid([x for x in values if not g.depends[x] & used])
             return Matrix(written_at(op_point, g, GraphMatrix(g, [
                 substitute(g, row, values) for row in slopes], len(inputs))))
 
-        return {'holonomic': slopes_at(self.f_c, q),
-                'velocity': slopes_at(self.f_v, q + u),
-                'state': slopes_at(rows, q + u), 'input': slopes_at(rows, r),
-                'rate': slopes_at(dynamic, rates + lam)}
+        return {name: slopes_at(*blocks[name]) for name in names or blocks}
 
     def _warn_off_the_constraints(self, op_point):
         """Warn of rows that certainly do not hold at the point."""
@@ -164,8 +170,11 @@ class Linearizer(_compat.Linearizer):
 
 def values_at(g, point):
     """References of the symbols of a point -> those of their values."""
-    return {g.input(x, dynamic=True): read(g, value)
-            for x, value in point.items()}
+    values = {g.input(x, dynamic=True): read(g, value)
+              for x, value in point.items()}
+    used = g.mask(values.values())
+    g.avoid([x for x in values if not g.depends[x] & used])
+    return values
 
 
 def written_at(point, g, refs):
@@ -176,20 +185,23 @@ def written_at(point, g, refs):
     """
     graph = frozen(g, x=refs)
     digits = [x._prec for value in point.values() for x in value.atoms(Float)]
-    if not digits or graph.symbols('x'):
-        return graph.sympy('x')
-    with precise(prec_to_dps(max(digits)) + GUARD):
-        rows = graph.evaluate({}, context=mp)['x']
-    return Matrix(*graph.shape('x'), [
-        Float(x, precision=max(digits)) if x else 0 for row in rows
-        for x in row])
+    # Symbols and functions may be left that have no number, or a complex one.
+    with suppress(MissingIngredientError, TypeError):
+        if digits:
+            with precise(prec_to_dps(max(digits)) + GUARD):
+                rows = graph.evaluate({}, context=mp)['x']
+            return Matrix(*graph.shape('x'), [
+                Float(x, precision=max(digits)) if x else 0 for row in rows
+                for x in row])
+    return graph.sympy('x')
 
 
 def at_point(expressions, point):
     """Expressions with the values of a point, as a column."""
     g = GraphBuilder(_compat.time_symbol())
+    values = values_at(g, point)
     refs = [read(g, e) for e in expressions]
-    return written_at(point, g, substitute(g, refs, values_at(g, point)))
+    return written_at(point, g, substitute(g, refs, values))
 
 
 def are_floats(entries):
@@ -198,17 +210,18 @@ def are_floats(entries):
 
 
 def pivoted(solver, matrix, right):
-    """The solution; of floats with the largest pivots, as SymPy has not."""
+    """The solution; that of floats with the largest pivots.
+
+    SymPy takes the first pivot that is not zero, also one of rounding size.
+    """
     entries = [*matrix, *right]
-    if not are_floats(entries):
+    if not right or not are_floats(entries):
         return solver(matrix, right)
     digits = max(x._prec for x in entries if x.is_Float)
     with precise(prec_to_dps(digits) + GUARD):
-        A = mp.matrix(matrix.tolist())
-        columns = [mp.lu_solve(A, mp.matrix(right[:, j].tolist()))
-                   for j in range(right.cols)]
-    return Matrix([[Float(x, precision=digits) for x in row]
-                   for row in zip(*columns)])
+        solved = mp.inverse(mp.matrix(matrix.tolist()))*mp.matrix(
+            right.tolist())
+    return Matrix(*right.shape, [Float(x, precision=digits) for x in solved])
 
 
 def partition(method, q_ind, qd_ind, q_dep, qd_dep):

@@ -1,7 +1,7 @@
 """SymPy's vocabulary: names that scripts written for its methods read."""
 from functools import cached_property
 
-from sympy import ImmutableDenseMatrix, Matrix, diag, eye, nan, zoo
+from sympy import ImmutableDenseMatrix, Matrix, diag, eye, nan, oo, zoo
 
 from .. import _compat
 from ..errors import ConstrainedDynamicsError, ConstraintError
@@ -232,7 +232,7 @@ class SympyVocabulary:
         try:
             multipliers = at_point(
                 self._eom_multipliers(), as_point(op_point))
-            singular = any(x in (nan, zoo) for x in multipliers)
+            singular = multipliers.has(nan, oo, -oo, zoo)
         except (ConstrainedDynamicsError, ZeroDivisionError):
             singular = True
         if singular:

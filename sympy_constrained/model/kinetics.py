@@ -64,8 +64,13 @@ class Assembly:
 
     def add_load(self, motion, force):
         """Add a force, or a torque, on something with this motion."""
-        self.add_force(self.kinematics.columns(motion), force)
-        self.add_power(motion, force)
+        # Its power is that by the speeds. Drives, which may move the point,
+        # do not change the kinetic energy.
+        g, columns = self.builder, self.kinematics.columns(motion)
+        self.add_force(columns, force)
+        self.power = g.add(self.power, g.sum(
+            g.mul(self.kinematics.u[j], g.dot(column, force))
+            for j, column in columns.items()))
 
     def add_inertia(self, columns, momenta):
         """Add ``v_j . p_k`` to the mass matrix."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mpmath import mp
 from sympy import (
-    Matrix, Rational, cos, lambdify, pi, simplify, sin, symbols)
+    Function, Matrix, Rational, cos, lambdify, pi, simplify, sin, symbols)
 from sympy.physics.mechanics import (
     LagrangesMethod, Particle, Point, ReferenceFrame, dynamicsymbols, msubs)
 
@@ -221,6 +221,43 @@ def test_numbers_at_a_point_are_no_trees():
     np.testing.assert_allclose(
         np.array(A, dtype=float), linearize(
             compiled, state, dependent=[z, V[2]]).A, rtol=1e-9, atol=1e-9)
+
+
+def on_a_circle(potential):
+    return UdwadiaKalabaMethod((V[0]**2 + V[1]**2)/2 - potential, [x, y],
+                               hol_coneqs=[x**2 + y**2 - 1])
+
+
+AT_REST = dict.fromkeys([*V[:2], *(v.diff() for v in V[:2])], 0)
+
+
+def test_a_function_without_numbers_remains():
+    """Of an unknown potential slopes are left, also in floats."""
+    f, here = Function('f'), {**AT_REST, x: 0.6, y: -0.8}
+    parts = dict(q_ind=[x], q_dep=[y], qd_ind=V[:1], qd_dep=V[1:2],
+                 A_and_B=True)
+    found = [(*method.linearize(op_point=here, **parts)[0],
+              *method.solve_multipliers(here).values())
+             for method in map(on_a_circle, (f(x) + y, x**3 + y))]
+    cubic = [e.replace(f, lambda x: x**3).doit() for e in found[0]]
+    np.testing.assert_allclose(np.array(cubic, dtype=float),
+                               np.array(found[1], dtype=float), rtol=1e-12)
+
+
+def test_dependent_states_that_only_rounding_determines():
+    """At the bottom ``x`` does not depend on ``y``."""
+    lowest = {**AT_REST, x: float(cos(pi/2)), y: -1.}
+    with pytest.raises(ConstraintError, match='name others in `q_dep`'):
+        on_a_circle(y).linearize(op_point=lowest, A_and_B=True, q_ind=[y],
+                                 q_dep=[x], qd_ind=V[1:2], qd_dep=V[:1])
+
+
+def test_floats_without_a_degree_of_freedom():
+    method = UdwadiaKalabaMethod((V[0]**2 + V[1]**2)/2, [x, y],
+                                 hol_coneqs=[x**2 + y**2 - 1, x - y])
+    A, _, _ = method.linearize([], [], [x, y], V[:2], A_and_B=True, op_point={
+        **AT_REST, x: 0.5**0.5, y: 0.5**0.5})
+    assert A.shape == (0, 0)
 
 
 @pytest.mark.parametrize('shape', ['lagrange', 'kane'])

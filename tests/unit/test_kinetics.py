@@ -169,6 +169,20 @@ def prescribed_velocity_alone():
 
 
 @model
+def loads_where_drives_move():
+    """What they do there is no energy of the particle."""
+    x = Model()
+    A = x.N.orientnew('A', 'Axis', (w, x.N.z))
+    P, base = x.O.locatenew('P', q1*x.N.x), x.O.locatenew('base', s*x.N.x)
+    R = base.locatenew('R', q1*A.x)
+    x.bodies = [Particle('p', P, m)]
+    x.loads = [(P, -k*(q1 - s)*x.N.x), (base, k*(q1 - s)*x.N.x),
+               (A, b*x.N.z), (R, a*x.N.x + g*x.N.y)]
+    x.q, x.u, x.kd_eqs = Q[:1], U[:1], PLAIN[:1]
+    return x
+
+
+@model
 def loads_of_every_kind():
     x = Model()
     B = x.N.orientnew('B', 'Axis', (q1, x.N.z))

@@ -1,6 +1,7 @@
 """Accelerations that jump or bend during a motion, where steps miss it."""
 from __future__ import annotations
 
+from itertools import combinations
 from warnings import warn
 
 import numpy as np
@@ -41,10 +42,9 @@ def _switches(compiled, by, kinds):
         None, NAMES)
     for kind, index, operands in tuple(g.nodes):
         for part in g.templates[index].atoms(*kinds) if kind == CALL else ():
-            found.add(read_template(
-                g, part.args[0] - part.args[1] if isinstance(
-                    part, (Relational, Max, Min)) else part.args[0],
-                operands))
+            pairs = combinations(part.args, 2) if isinstance(
+                part, (Relational, Max, Min)) else [(part.args[0], 0)]
+            found.update(read_template(g, a - b, operands) for a, b in pairs)
     moves = {*compiled.states, *by}
     moving = sorted(k for k in found if g.depends[abs(k)] & g.dynamic
                     and not moves.isdisjoint(g.symbols_of(k)))
