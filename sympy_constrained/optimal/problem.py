@@ -136,7 +136,7 @@ class Problem:
                 low, high = map(float, pair)
             except (TypeError, ValueError):
                 raise ValueError(
-                    f"`bounds` of {label(key)} are {pair!r}, which is no pair "
+                    f"`bounds` of {label(key)} are {pair!r}, which is not a pair "
                     "of numbers. Give two, perhaps `-inf` or `inf`."
                 ) from None
             if not low <= high:

@@ -201,7 +201,7 @@ def test_a_pivot_of_rounding_size_at_the_operating_point():
     np.testing.assert_allclose(floats, exact, rtol=1e-12, atol=1e-12)
 
 
-def test_numbers_at_a_point_are_no_trees():
+def test_expressions_at_a_point_are_numbers():
     """Sines of ``0.5`` in hundreds of shared operations."""
     velocities = [(Q[i] + sin(Q[j])*Q[k] + k*cos(Q[i] + Q[j])).diff()
                   for i, j, k in permutations(range(3))]

@@ -338,7 +338,7 @@ def test_time_and_tables_are_refused():
                    inputs={f: ([0, 1], [0, 1])})
 
 
-def test_a_guess_that_is_none():
+def test_a_guess_of_None_is_refused():
     free = UdwadiaKalabaMethod(m*x.diff()**2/2 - m*x**2/2, [x])
     with pytest.raises(TypeError, match='`near` must be .* not NoneType'):
         equilibria(free, None, constants={m: 1})
