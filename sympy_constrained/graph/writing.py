@@ -6,7 +6,6 @@ them: a thousand operations may be a tree of millions.
 """
 from collections import Counter
 from itertools import compress
-from operator import itemgetter
 
 from sympy import (
     Add, Derivative, Dummy, Float, Integer, Mul, Pow, Rational, S, cos, sin)
@@ -37,8 +36,7 @@ def used_nodes(nodes, refs):
 
 def operation_count(nodes, order):
     """Number of operations of some nodes; signs are free."""
-    return len(order) - sum(map((CONST, INPUT).__contains__, map(
-        itemgetter(0), map(nodes.__getitem__, order))))
+    return sum([nodes[k][0] > INPUT for k in order])    # the first is CONST
 
 
 def number(node):

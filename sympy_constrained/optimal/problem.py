@@ -136,8 +136,8 @@ class Problem:
                 low, high = map(float, pair)
             except (TypeError, ValueError):
                 raise ValueError(
-                    f"`bounds` of {label(key)} are {pair!r}, which is not a pair "
-                    "of numbers. Give two, perhaps `-inf` or `inf`."
+                    f"`bounds` of {label(key)} are {pair!r}, which is not a "
+                    "pair of numbers. Give two, perhaps `-inf` or `inf`."
                 ) from None
             if not low <= high:
                 raise ValueError(
