@@ -7,6 +7,7 @@ from sympy_constrained.errors import (
 from sympy_constrained.numeric.linear.scaling import balance, scales
 from sympy_constrained.numeric.linear.solver import (
     LinearSolver, SingularEquationsError, numerical_rank)
+from sympy_constrained.numeric.tolerances import PIVOT
 
 
 def system(rng, o, m, redundant=0, massless=0, mass=1., row=1.):
@@ -62,6 +63,27 @@ def test_units_do_not_change_the_rank(random, mass, row):
     np.testing.assert_allclose(solver.solve(W, r)[0][:5], z[:5], rtol=1e-8)
     found = solver.solve_all(W, r).z
     np.testing.assert_allclose(found[5:], z[5:], rtol=1e-7)
+
+
+def test_rounding_errors_of_a_massless_direction_are_no_mass(random):
+    """An arm of ``cos(pi/2)`` has no inertia that can be divided by."""
+    for _ in range(20):
+        root = random.normal(size=(4, 6))
+        root[0] *= 6e-17
+        M, A = root@root.T, random.normal(size=(2, 4))
+        W = np.block([[M, -A.T], [A, np.zeros((2, 2))]])
+        z = random.normal(size=6)
+        solver = decide(W, 4)
+        np.testing.assert_allclose(solver.solve(W, W@z)[0], z, rtol=1e-9)
+        assert M[0, 0] < PIVOT*solver.sizes[0]*solver.sizes[6]
+
+
+def test_a_small_mass_counts(random):
+    W, r, z = system(random, 5, 2)
+    factors = np.array([1, 1e-9, 1e-9, 1, 1, 1, 1])
+    W, r = W*np.outer(factors, factors), r*factors
+    found = decide(W, 5).solve(W, r)[0]*factors
+    np.testing.assert_allclose(found, z, rtol=1e-7)
 
 
 def test_scales_ignore_zeros_and_are_powers_of_two():

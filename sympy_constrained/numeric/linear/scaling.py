@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..tolerances import RESIDUE, SINGULAR
+from ..tolerances import PIVOT, RESIDUE, SINGULAR
 
 
 # Exponents of scale factors; the product of two must not overflow.
@@ -16,10 +16,11 @@ EXPONENTS = -500, 500
 PASSES = 12
 
 
-def best_scaling(matrices, scalings):
+def best_scaling(matrices, scalings, enough=1.):
     """The scaling that shows the highest rank, then the best condition.
 
-    Factors of rows and columns, scaled matrices, their decompositions.
+    The first one with a reciprocal condition that is ``enough`` counts as the
+    best. Factors of rows and columns, scaled matrices, their decompositions.
     """
     def scaled(rows, columns):
         changed = [matrix*np.outer(rows, columns) for matrix in matrices]
@@ -29,10 +30,23 @@ def best_scaling(matrices, scalings):
         ratios = [sigma/sigma[0] if len(sigma) and sigma[0] else sigma[:0]
                   for _, sigma, _ in scaling[3]]
         ranks = [np.count_nonzero(ratio > SINGULAR) for ratio in ratios]
-        return max(ranks), min(ratio[rank - 1] if rank else 0.
-                               for ratio, rank in zip(ratios, ranks))
+        return max(ranks), min(enough, *(
+            ratio[rank - 1] if rank else 0.
+            for ratio, rank in zip(ratios, ranks)))
 
     return max((scaled(*factors) for factors in scalings), key=quality)
+
+
+def has_tiny_masses(magnitudes, factors, motion):
+    """Whether a row of the mass matrix is nothing beside the constraints.
+
+    It may be the rounding error of a massless direction. If factors by the
+    largest entries, ``factors``, show that the constraints determine its
+    acceleration, it does not count.
+    """
+    masses = (magnitudes*np.outer(*factors))[:motion, :motion].max(
+        axis=1, initial=0)
+    return bool(((masses > 0) & (masses < PIVOT)).any())
 
 
 def scales(magnitudes, balanced):

@@ -15,9 +15,10 @@ from ...errors import (
     ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
     SingularEquationsError)
 from ..tolerances import (
-    BACKWARD, CONTRADICTION, DRIFT_FACTOR, GAP, LEFT, MOTION_PART, NOTHING,
-    OUTGROWN, POOR_CHOICE, RISE, SINGULAR, UNDECIDED)
-from .scaling import balance, best_scaling, equilibrate, scales
+    BACKWARD, CLEAR, CONTRADICTION, DRIFT_FACTOR, GAP, LEFT, MOTION_PART,
+    NOTHING, OUTGROWN, POOR_CHOICE, RISE, SINGULAR, UNDECIDED)
+from .scaling import (
+    balance, best_scaling, equilibrate, has_tiny_masses, scales)
 
 
 # Factor of rows below the first of equal diagonal blocks.
@@ -94,13 +95,16 @@ class LinearSolver:
         ConstrainedDynamicsError if the accelerations are not determined.
         """
         balanced = balance(magnitudes, motion)
-        rows, columns, scaled, spectra = best_scaling(
-            matrices, (scales(magnitudes, balanced), balanced))
+        plain = equilibrate(magnitudes)
+        scalings = scales(magnitudes, balanced), balanced
+        rows, columns, scaled, spectra = (
+            best_scaling(matrices, (plain, *scalings), CLEAR)
+            if has_tiny_masses(magnitudes, plain, motion) else
+            best_scaling(matrices, scalings))
         try:
             ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
         except ConstraintError:     # a residue may have determined a factor
-            rows, columns, scaled, spectra = best_scaling(
-                matrices, (equilibrate(magnitudes),))
+            rows, columns, scaled, spectra = best_scaling(matrices, (plain,))
             ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
         best = int(np.argmax(ranks))
         rank = ranks[best]
@@ -187,8 +191,9 @@ class LinearSolver:
         """This solver, or one with another scaling if it is outgrown."""
         if not self.is_outgrown(matrix):
             return self
-        rows, columns = balance(np.abs(matrix), self.motion)
-        return replace(self, row_scale=rows, column_scale=columns)
+        rows, columns = equilibrate(np.abs(matrix*self.scale))
+        return replace(self, row_scale=rows*self.row_scale,
+                       column_scale=columns*self.column_scale)
 
     def solve(self, matrix, right):
         """``z`` and the reciprocal condition, for the stages of an integrator.
