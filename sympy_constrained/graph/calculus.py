@@ -15,7 +15,7 @@ from heapq import heapify, heappop, heappush
 from math import nan
 
 from ..errors import ConstrainedDynamicsError
-from .nodes import ADD, CALL, COS, INV, MUL, ROOT, SIN
+from .nodes import ADD, CALL, COS, INV, MUL, PRIME, ROOT, SIN
 from .reading import chosen, derivative, partial
 
 
@@ -134,23 +134,50 @@ class NumericDerivation(Derivation):
 
     def __init__(self, builder, seeds):
         super().__init__(builder, {k: x for k, x in seeds.items() if x})
+        self.values, self.value = builder.shadows, builder.shadow
 
     def _rule(self, k):
         g, of, (kind, x, y) = self.builder, self._of, self.builder.nodes[k]
         if kind == CALL and chosen(g.templates[x]):
             return nan
         if kind == MUL:
-            return g.shadows[x]*of(y) + g.shadows[y]*of(x)
+            return self.values[x]*of(y) + self.values[y]*of(x)
         if kind == ADD:
             return of(x) + of(y)
-        return sum(g.shadow(slope)*of(z) for z, slope in slopes(
+        return sum(self.value(slope)*of(z) for z, slope in slopes(
             g, k, self.mask))
+
+
+class FingerprintDerivation(NumericDerivation):
+    """The same as fingerprints."""
+
+    def __init__(self, builder, seeds):
+        super().__init__(builder, {
+            k: builder.fingerprint(x) for k, x in seeds.items()})
+        self.values, self.value = builder.values, builder.fingerprint
+
+    def _rule(self, k):
+        return super()._rule(k) % PRIME
 
 
 class TimeDerivative(Derivation):
     """Derivative along the motion; see :func:`time_derivative`."""
 
     in_time = True
+    numbers = None                      # a FingerprintDerivation
+
+    def find(self, ref):
+        """The derivative, which is expected to be a node that exists."""
+        # Fingerprints cost less than the nodes of a derivative.
+        builder, memo, k = self.builder, self.memo, abs(ref)
+        if k not in memo and not (
+                builder.depends[k] & builder.dynamic & ~self.mask):
+            if self.numbers is None:
+                self.numbers = FingerprintDerivation(builder, memo)
+            found = builder.with_fingerprint(self.numbers(k) % PRIME)
+            if found is not None:
+                memo[k] = found
+        return self(ref)
 
     def _declare(self, depends):
         """Declare the rates of other inputs that move; returns the mask."""
@@ -164,6 +191,7 @@ class TimeDerivative(Derivation):
                 derivative(symbol, builder.time), dynamic=True)
             self.memo[builder.bound[symbol]] = rate
             self.mask |= 1 << position
+            self.numbers = None
         return self.mask
 
 

@@ -115,6 +115,10 @@ class Nodes:
         value = self.values[abs(ref)]
         return value if ref >= 0 else -value % PRIME
 
+    def with_fingerprint(self, value):
+        """Reference of a node with this fingerprint, None if there is none."""
+        return self._known.get(value)
+
     def shadow(self, ref):
         """Value of a reference at the random real point; may be nan."""
         return self.shadows[ref] if ref >= 0 else -self.shadows[-ref]

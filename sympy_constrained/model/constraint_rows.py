@@ -45,7 +45,8 @@ def rows_by_level(kinematics, given, shape):
     # these are dropped.
     holonomic, velocity = (residuals_of(kinematics, level, given[level])
                            for level in ('holonomic', 'velocity'))
-    rates = [kinematics.bias(row.ref) for row in holonomic]
+    rate_of = kinematics.bias.find if velocity else kinematics.bias
+    rates = [rate_of(row.ref) for row in holonomic]
     rows = Rows(placed(holonomic, rates, velocity), velocity, [])
     known = []
     if shape == 'kane':

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import warnings
+from math import isnan
 
 import pytest
 from mpmath import mp
@@ -16,7 +17,9 @@ from expressions import DIGITS, NAMES, expressions, point, same, value
 from kkt import t
 from sympy_constrained.graph import (
     Derivation, Graph, GraphBuilder, gradient, read)
-from sympy_constrained.graph.calculus import NumericDerivation
+from sympy_constrained.graph.calculus import (
+    FingerprintDerivation, NumericDerivation)
+from sympy_constrained.graph.nodes import PRIME
 
 BATCH = 20
 ALONG = 1, Rational(-2, 3), Rational(1, 7)     # a direction
@@ -81,6 +84,11 @@ def test_derivatives_are_those_of_sympy(seed):
         slopes.append(list(map(along, refs)))
         numbers = map(NumericDerivation(
             g, {x: g.shadow(along(x)) for x in inputs}), refs)
+        fingerprints = [*map(FingerprintDerivation(
+            g, {x: along(x) for x in inputs}), refs)]
+    for fingerprint, slope in zip(fingerprints, slopes[-1]):
+        assert fingerprint % PRIME == g.fingerprint(slope) or isnan(
+            fingerprint)                # of some functions
     for number, slope in zip(numbers, slopes[-1]):
         wanted = g.shadow(slope)        # nan for some functions
         assert not abs(number - wanted) > 1e-9*(1 + abs(wanted))

@@ -105,6 +105,20 @@ def test_time_derivatives_go_on_to_any_order():
         assert ref == read(g, (s**2 + t**3).diff(t, order))
 
 
+def test_a_time_derivative_that_exists_is_found_without_new_nodes():
+    g = GraphBuilder(t)
+    a, b = (g.input(x, dynamic=True) for x in (q, u))
+    D = time_derivative(g, {a: b, b: 0})
+    place = read(g, x*sin(q) + y*cos(q) - z)
+    rate = read(g, (x*cos(q) - y*sin(q))*u)
+    count = len(g.nodes)
+    assert D.find(place) == rate == -D.find(-place) == D(place)
+    assert len(g.nodes) == count
+    assert D.find(read(g, q**2)) == read(g, 2*q*u)      # a new one
+    assert D.find(read(g, q*s)) == read(g, (q*s).diff(t).subs(q.diff(t), u))
+    assert D.find(read(g, s**2)) == read(g, 2*s*s.diff(t))
+
+
 def test_inputs_declared_later_move_too():
     g = GraphBuilder(t)
     D = time_derivative(g, {})
