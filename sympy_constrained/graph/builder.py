@@ -391,7 +391,7 @@ class GraphBuilder(Nodes):
 
     def product(self, refs):
         """Reference of a product."""
-        return reduce(self.mul, refs, 1)
+        return reduce(self.mul, refs) if refs else 1
 
     def dot(self, x, y):
         """Reference of the dot product of two sequences of references."""

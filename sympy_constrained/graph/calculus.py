@@ -88,14 +88,15 @@ class Derivation:
         return value if ref > 0 else -value
 
     def _rule(self, k):
-        g, of, known = self.builder, self._of, self.memo.get
+        g, known = self.builder, self.memo.get
         kind, x, y = g.nodes[k]
         if kind == MUL:                         # most nodes, so first
             dx, dy = known(x, 0), known(y, 0)
             return (g.add(g.mul(y, dx), g.mul(x, dy)) if dx and dy else
                     g.mul(y, dx) if dx else g.mul(x, dy))
         if kind == ADD:
-            return g.add(known(x, 0), of(y))
+            return g.add(known(x, 0), known(y, 0) if y > 0 else -known(-y, 0))
+        of = self._of
         pieces = kind == CALL and chosen(g.templates[x])
         if pieces:
             rates = [of(z) if i in pieces else z for i, z in enumerate(y)]
@@ -137,14 +138,15 @@ class NumericDerivation(Derivation):
         self.values, self.value = builder.shadows, builder.shadow
 
     def _rule(self, k):
-        g, of, (kind, x, y) = self.builder, self._of, self.builder.nodes[k]
+        g, known, values = self.builder, self.memo.get, self.values
+        kind, x, y = g.nodes[k]
+        if kind == MUL:                         # most nodes, so first
+            return values[x]*known(y, 0) + values[y]*known(x, 0)
+        if kind == ADD:
+            return known(x, 0) + (known(y, 0) if y > 0 else -known(-y, 0))
         if kind == CALL and chosen(g.templates[x]):
             return nan
-        if kind == MUL:
-            return self.values[x]*of(y) + self.values[y]*of(x)
-        if kind == ADD:
-            return of(x) + of(y)
-        return sum(self.value(slope)*of(z) for z, slope in slopes(
+        return sum(self.value(slope)*self._of(z) for z, slope in slopes(
             g, k, self.mask))
 
 

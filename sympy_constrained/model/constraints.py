@@ -216,7 +216,8 @@ def differentiated(kinematics, phi, h, gains):
     """A row of ``A`` and ``b``; ``h`` is None unless the row is holonomic."""
     g, (alpha, beta) = kinematics.builder, gains
     row = gradient(g, phi, kinematics.u)
-    right = -(kinematics.bias if h is None else kinematics.bias.find)(phi)
+    rate_of = kinematics.bias if h is None else kinematics.bias.find
+    right = -rate_of(phi)
     if h is None:
         return row, g.sub(right, g.mul(alpha, phi))
     damping = g.mul(g.mul(g.constant(2), alpha), phi)

@@ -105,7 +105,7 @@ MUTANTS = [
            '(lambda matrix, entries: matrix)((',
            (('power', BLOCK, 'bicycle*'),)),
     Mutant('bias of the rows dropped', 'model.constraints:differentiated',
-           'right = -kinematics.bias(phi)', 'right = 0',
+           'right = -rate_of(phi)', 'right = 0',
            (('levels', BLOCK, 'pendulum'),)),
     Mutant('explicit time dropped', 'graph.calculus:time_derivative',
            '{builder.input(builder.time, dynamic=True): 1, **rates}',
