@@ -169,6 +169,11 @@ class Kinematics(Geometry):
         return carried(self._known[Kinematics.velocity, axes], point,
                        self.way_of_velocity(point), further)
 
+    def axes_of_velocity(self, point):
+        """Oriented axes in which the velocity of a point is known, if any."""
+        return next((axes for axes in self.oriented if point in self._known[
+            Kinematics.velocity, axes]), self.frame)
+
     def way_of_velocity(self, point):
         """Point -> the next one on its way to the nearest set velocity."""
         # For all points that are connected with this one; None where a

@@ -70,15 +70,20 @@ def velocities_and_rates(kinematics, bodies):
 
 
 def moving_points(kinematics, points):
-    axes = kinematics.frame
     origin, positions = kinematics.positions(list(points))
-    if origin and _compat.velocity(origin, axes) == 0:
-        for point in points:
-            if point in positions and point not in kinematics.anchors:
-                yield (f'point {point}', 'position',
-                       kinematics.velocity(point, axes),
-                       lambda rate, dot, r=positions[point]: list(
-                           map(rate, r)))
+    if not origin or _compat.velocity(origin, kinematics.frame) != 0:
+        return
+    for point in points:
+        if point in positions and point not in kinematics.anchors:
+            axes = kinematics.axes_of_velocity(point)
+            columns = [*zip(*kinematics.rotation(kinematics.frame, axes))]
+
+            def turned(rate, dot, r=positions[point], columns=columns):
+                rates = list(map(rate, r))
+                return [dot(rates, column) for column in columns]
+
+            yield (f'point {point}', 'position',
+                   kinematics.velocity(point, axes), turned)
 
 
 def turning_frame(kinematics, frame):
