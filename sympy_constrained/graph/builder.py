@@ -74,9 +74,11 @@ class GraphBuilder(Nodes):
             return a or b
         if a == -b:
             return 0
-        if a < 0 and b < 0:
-            return -self.add(-a, -b)
-        if a < 0 or 0 < b < a:
+        if a < 0:
+            if b < 0:
+                return -self.add(-a, -b)
+            a, b = b, a
+        elif 0 < b < a:
             a, b = b, a
         key = (ADD, a, b)
         ref = self._memo.get(key)

@@ -171,15 +171,21 @@ class TimeDerivative(Derivation):
     def find(self, ref):
         """The derivative, which is expected to be a node that exists."""
         # Fingerprints cost less than the nodes of a derivative.
-        builder, memo, k = self.builder, self.memo, abs(ref)
-        if k not in memo and not (
-                builder.depends[k] & builder.dynamic & ~self.mask):
-            if self.numbers is None:
-                self.numbers = FingerprintDerivation(builder, memo)
-            found = builder.with_fingerprint(self.numbers(k) % PRIME)
+        k = abs(ref)
+        if k not in self.memo:
+            found = self.builder.with_fingerprint(self.fingerprint(k))
             if found is not None:
-                memo[k] = found
+                self.memo[k] = found
         return self(ref)
+
+    def fingerprint(self, ref):
+        """Fingerprint of the derivative; nan if it is not known."""
+        builder = self.builder
+        if builder.depends[abs(ref)] & builder.dynamic & ~self.mask:
+            return nan                  # some rates are not declared
+        if self.numbers is None:
+            self.numbers = FingerprintDerivation(builder, self.memo)
+        return self.numbers(ref) % PRIME
 
     def _declare(self, depends):
         """Declare the rates of other inputs that move; returns the mask."""

@@ -13,7 +13,7 @@ from ..errors import (
     ConstrainedDynamicsError, KinematicsError, MissingIngredientError)
 from ..graph import Derivation, Graph
 from ..graph.calculus import NumericDerivation
-from ..graph.nodes import SHADOW_TOLERANCE
+from ..graph.nodes import PRIME, SHADOW_TOLERANCE
 
 
 def prepare_points(kinematics, bodies):
@@ -43,6 +43,8 @@ def check_velocities(kinematics, bodies):
     for name, what, velocity, rate in velocities_and_rates(kinematics, bodies):
         speeds = ()
         with suppress(ConstrainedDynamicsError):
+            if is_rate(kinematics, velocity, rate):
+                continue
             speeds = of(NumericDerivation).reversed_speeds(velocity, rate)
             if speeds is None:          # of a function without a number
                 speeds = of(Derivation).reversed_speeds(velocity, rate)
@@ -95,6 +97,16 @@ def turning_frame(kinematics, frame):
 
     return (f'frame {frame}', 'orientation',
             kinematics.angular_velocity(frame, frame), turned)
+
+
+def is_rate(kinematics, velocity, rate):
+    """Whether a velocity is the derivative of the position by value."""
+    g = kinematics.builder
+    value = g.fingerprint
+    rates = rate(kinematics.bias.fingerprint,
+                 lambda x, refs: sum(map(mul, x, map(value, refs))))
+    return all((x - value(ref)) % PRIME == 0
+               for x, ref in zip(rates, velocity))
 
 
 class Comparison:
