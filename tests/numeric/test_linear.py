@@ -70,9 +70,8 @@ def test_rounding_errors_of_a_massless_direction_are_no_mass(random):
     for _ in range(20):
         root = random.normal(size=(4, 6))
         root[0] *= 6e-17
-        M, A = root@root.T, random.normal(size=(2, 4))
+        M, A, z = root@root.T, random.normal(size=(2, 4)), root[1]
         W = np.block([[M, -A.T], [A, np.zeros((2, 2))]])
-        z = random.normal(size=6)
         solver = decide(W, 4)
         np.testing.assert_allclose(solver.solve(W, W@z)[0], z, rtol=1e-9)
         assert M[0, 0] < PIVOT*solver.sizes[0]*solver.sizes[6]
