@@ -437,12 +437,18 @@ def solve_each(matrices, rights):
     n = rights.shape[1]
     z, conditions = np.zeros_like(rights), np.zeros(len(rights))
     A, rows, column = np.empty((n, n)), np.empty(n, np.int64), np.empty(n)
-    one = np.eye(n)
+    one, rest = np.eye(n), np.empty(n)
     for k in range(len(rights)):
         A[:] = matrices[k]
         if factored(A, rows) == 0:
             continue
         solve_factored(A, rows, rights[k], z[k])
+        for i in range(n):              # one step of refinement
+            rest[i] = rights[k, i]
+            for j in range(n):
+                rest[i] -= matrices[k, i, j]*z[k, j]
+        solve_factored(A, rows, rest, column)
+        z[k] += column
         size = other = 0.               # of the matrix and its inverse
         for j in range(n):
             solve_factored(A, rows, one[j], column)

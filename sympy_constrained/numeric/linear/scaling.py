@@ -38,15 +38,15 @@ def best_scaling(matrices, scalings, enough=1.):
 
 
 def has_tiny_masses(magnitudes, factors, motion):
-    """Whether a row of the mass matrix is nothing beside the constraints.
+    """Whether a diagonal entry of the mass matrix is nothing beside the rest
+    of its row.
 
     It may be the rounding error of a massless direction. If factors by the
     largest entries, ``factors``, show that the constraints determine its
     acceleration, it does not count.
     """
-    masses = (magnitudes*np.outer(*factors))[:motion, :motion].max(
-        axis=1, initial=0)
-    return bool(((masses > 0) & (masses < PIVOT)).any())
+    masses = (magnitudes*np.outer(*factors))[:motion, :motion]
+    return bool((masses.any(axis=1) & (masses.diagonal() < PIVOT)).any())
 
 
 def scales(magnitudes, balanced):
