@@ -167,12 +167,12 @@ class TimeDerivative(Derivation):
 
     in_time = True
     numbers = None                      # a FingerprintDerivation
-    reach = 0                           # bits of the inputs in rates
+    reach = 0                           # bits of the inputs of rates
 
     def find(self, ref):
         """The derivative, which is expected to be a node that exists."""
-        # Fingerprints cost less than the nodes of a derivative. What exists
-        # may contain other inputs, which cancel.
+        # Fingerprints cost less than the nodes of a derivative. A node that is
+        # written with other inputs, which cancel, is not taken.
         k, depends = abs(ref), self.builder.depends
         if k not in self.memo:
             found = self.builder.with_fingerprint(self.fingerprint(k))

@@ -170,7 +170,8 @@ class Kinematics(Geometry):
                        self.way_of_velocity(point), further)
 
     def axes_of_velocity(self, point):
-        """Oriented axes in which the velocity of a point is known, if any."""
+        """Axes in which the velocity of a point is known, else inertial ones.
+        """
         return next((axes for axes in self.oriented if point in self._known[
             Kinematics.velocity, axes]), self.frame)
 

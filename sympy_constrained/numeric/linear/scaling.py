@@ -19,8 +19,9 @@ PASSES = 12
 def best_scaling(matrices, scalings, enough=1.):
     """The scaling that shows the highest rank, then the best condition.
 
-    The first one with a reciprocal condition that is ``enough`` counts as the
-    best. Factors of rows and columns, scaled matrices, their decompositions.
+    Of those with the highest rank, the first one with a reciprocal condition
+    of ``enough`` is taken. Returns factors of rows and columns, scaled
+    matrices, and their decompositions.
     """
     def scaled(rows, columns):
         changed = [matrix*np.outer(rows, columns) for matrix in matrices]
@@ -38,12 +39,10 @@ def best_scaling(matrices, scalings, enough=1.):
 
 
 def has_tiny_masses(magnitudes, factors, motion):
-    """Whether a diagonal entry of the mass matrix is nothing beside the rest
-    of its row.
+    """Whether a diagonal entry of the mass matrix is below ``PIVOT`` in a row
+    that is not zero, with ``factors`` that bring the largest entries to 1.
 
-    It may be the rounding error of a massless direction. If factors by the
-    largest entries, ``factors``, show that the constraints determine its
-    acceleration, it does not count.
+    Such a mass may be the rounding error of a massless direction.
     """
     masses = (magnitudes*np.outer(*factors))[:motion, :motion]
     return bool((masses.any(axis=1) & (masses.diagonal() < PIVOT)).any())

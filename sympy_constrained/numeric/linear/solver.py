@@ -97,6 +97,7 @@ class LinearSolver:
         balanced = balance(magnitudes, motion)
         plain = equilibrate(magnitudes)
         scalings = scales(magnitudes, balanced), balanced
+        # Tiny masses only count if the constraints leave them free.
         rows, columns, scaled, spectra = (
             best_scaling(matrices, (plain, *scalings), CLEAR)
             if has_tiny_masses(magnitudes, plain, motion) else
