@@ -167,17 +167,14 @@ class TimeDerivative(Derivation):
 
     in_time = True
     numbers = None                      # a FingerprintDerivation
-    reach = 0                           # bits of the inputs of rates
 
     def find(self, ref):
         """The derivative, which is expected to be a node that exists."""
-        # Fingerprints cost less than the nodes of a derivative. A node that is
-        # written with other inputs, which cancel, is not taken.
-        k, depends = abs(ref), self.builder.depends
+        # Fingerprints cost less than the nodes of a derivative.
+        k = abs(ref)
         if k not in self.memo:
             found = self.builder.with_fingerprint(self.fingerprint(k))
-            if found is not None and not (
-                    depends[abs(found)] & ~(depends[k] | self.reach)):
+            if found is not None:
                 self.memo[k] = found
         return self(ref)
 
@@ -188,7 +185,6 @@ class TimeDerivative(Derivation):
             return nan                  # some rates are not declared
         if self.numbers is None:
             self.numbers = FingerprintDerivation(builder, self.memo)
-            self.reach = builder.mask(self.memo.values())
         return self.numbers(ref) % PRIME
 
     def _declare(self, depends):
