@@ -1,8 +1,8 @@
 """States that satisfy the constraints, found in high precision.
 
-They are looked for by Levenberg-Marquardt steps at 30 digits, from random
-values or from a sample of the user's. Whether rows are independent there is
-decided by Gram-Schmidt, in the user's order of the rows.
+They are looked for by Levenberg-Marquardt steps at 30 digits or more, from
+random values or from a sample of the user's. Whether rows are independent
+there is decided by Gram-Schmidt, in the user's order of the rows.
 """
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,17 +19,16 @@ from ..model.call_signatures import check_known
 from ..model.system import freeze
 from ..precision import DIGITS, precise
 
-SETTLED = mp.mpf(10)**(5 - DIGITS)
 # The new part of a row, relative to its size, that makes it independent. A
-# double root is met to the square root of SETTLED only, and must count as 0.
+# double root is met to the square root of the residual, and must count as 0.
 DEPENDENT = mp.mpf('1e-11')
 # Both, where constants are floats, which meet special dimensions to their
 # own digits only.
 INEXACT, DEPENDENT_THERE = mp.mpf('1e-12'), mp.mpf('1e-6')
-ATTEMPTS, FEW, STEPS = 40, 4, 60
+ATTEMPTS, FEW = 40, 4
 
 
-def admissible_values(system, sample=None, seed=0):
+def admissible_values(system, sample=None, seed=0, digits=DIGITS):
     """Return values of all inputs that satisfy the constraints.
 
     The dictionary ``sample`` has values to start from, of constants,
@@ -41,10 +40,10 @@ def admissible_values(system, sample=None, seed=0):
     random = Random(f'admissible {seed}')
     check_sample(system, sample)
     exact = not has_floats(system, sample)
-    small = SETTLED if exact else INEXACT
     posed = with_rotations(system)
     least, nearest, candidates = mp.inf, (), []
-    with precise():
+    with precise(digits):
+        small = settled() if exact else INEXACT
         for attempt in range(ATTEMPTS):
             values = random_values(system, sample, random, attempt + seed)
             level, left = move_onto(posed, values, small, attempt % 2 == 0)
@@ -62,6 +61,11 @@ def admissible_values(system, sample=None, seed=0):
                 least = norm(residuals)
                 nearest = level, list(map(abs, residuals))
     raise no_state(system, *nearest)
+
+
+def settled():
+    """The largest residual of a state on the constraints."""
+    return mp.mpf(10)**(5 - mp.dps)
 
 
 def move_onto(system, values, small, careful):
@@ -230,11 +234,11 @@ def settle(system, values, residual, jacobian, unknowns, careful=True):
     weights = [1/(norm(row) or mp.mpf(1)) for row in J]
     h, J = weighted(weights, h, J)
     damping = mp.mpf(1)
-    least = mp.mpf('0.01') if careful else mp.mpf(10)**-DIGITS
+    least = mp.mpf('0.01') if careful else mp.eps
     size = largest(values, unknowns)
-    for _ in range(STEPS):
+    for _ in range(2*mp.dps):
         square = inner(h, h)
-        if not mp.isfinite(square) or max(map(abs, h)) < SETTLED*size/100:
+        if not mp.isfinite(square) or max(map(abs, h)) < settled()*size/100:
             break
         step = damped_step(h, J, damping*square/(square + size**2))
         if step is None:
@@ -265,7 +269,7 @@ def damped_step(h, J, mu):
         return None
     # Relative to the largest, for pivots are compared with one.
     gram = mp.matrix([[x/scale for x in row] for row in gram])
-    mu += mp.mpf(10)**(6 - DIGITS)
+    mu += 10*settled()
     for i in range(len(h)):
         gram[i, i] += mu
     y = list(mp.cholesky_solve(gram, mp.matrix(h))/scale)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from mpmath import mp
 
 from .consistent_points import (
-    DEPENDENT, DEPENDENT_THERE, SETTLED, admissible_values, evaluated,
-    has_floats, largest, norm, orthonormal_rows, project_out, sizes_elsewhere)
+    DEPENDENT, DEPENDENT_THERE, admissible_values, evaluated, has_floats,
+    largest, norm, orthonormal_rows, project_out, settled, sizes_elsewhere)
 
 # The new part of a row where masses of different size are compared.
 MASSLESS = mp.mpf('1e-18')
@@ -55,7 +55,7 @@ def examine(system, sample, seed):
 def is_settled(system, values, out):
     """Whether the constraints hold to the digits of a simple root."""
     size = largest(values, system.q)
-    return all(abs(x) < SETTLED*size**2
+    return all(abs(x) < settled()*size**2
                for name in ('holonomic', 'velocity') for x, in out[name])
 
 

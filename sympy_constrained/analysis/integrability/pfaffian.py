@@ -13,7 +13,6 @@ from itertools import combinations
 from random import Random
 
 from mpmath import mp
-from sympy import sympify
 
 from ...graph import (
     Derivation, Graph, gradient, substitute, time_derivative, without)
@@ -28,7 +27,6 @@ DIGITS = 60
 # What counts as zero relative to the largest intermediate value, for exact
 # numbers and for floats.
 ZERO, INEXACT = mp.mpf('1e-40'), mp.mpf('1e-8')
-NEWTON = 8
 
 
 @dataclass(frozen=True)
@@ -201,37 +199,8 @@ class VelocityForms:
 def generic_points(system, sample=None, count=3):
     """Points on the constraints to 60 digits, and the size of zero there."""
     small = INEXACT if has_floats(system, sample) else ZERO
-    points = []
-    for seed in range(count):
-        values = dict(admissible_values(system, sample, seed))
-        with precise(DIGITS):
-            for x, value in (sample or {}).items():
-                given = sympify(value, strict=True)._to_mpmath(mp.prec)
-                if abs(values[x] - given) < mp.mpf('1e-20')*(1 + abs(given)):
-                    values[x] = given           # to all digits
-            refine(system, values, small)
-        points.append(values)
-    return points, small
-
-
-def refine(system, values, small):
-    """Newton steps of least norm onto the holonomic rows, in place."""
-    if not system.holonomic_rows:
-        return
-    rough = mp.mpf('1e-10')
-    for _ in range(NEWTON):
-        out = system.graph.evaluate(
-            values, ('holonomic', 'holonomic_jacobian'), mp,
-            stand_ins(system))
-        J = out['holonomic_jacobian']
-        kept = independent(J, max(rough, small))
-        h = mp.matrix([out['holonomic'][k][0] for k in kept])
-        if not kept or mp.norm(h, mp.inf) < mp.mpf(10)**(5 - DIGITS):
-            return
-        J = mp.matrix([J[k] for k in kept])
-        step = J.T*mp.lu_solve(J*J.T, h)
-        for j, x in enumerate(system.q):
-            values[x] -= step[j]
+    return [admissible_values(system, sample, seed, DIGITS)
+            for seed in range(count)], small
 
 
 @precise(DIGITS)

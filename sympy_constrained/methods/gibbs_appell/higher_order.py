@@ -11,7 +11,7 @@ from mpmath import mp
 from sympy import Derivative, sympify
 
 from ...analysis.consistent_points import (
-    DEPENDENT, SETTLED, evaluated, norm, settle)
+    DEPENDENT, evaluated, norm, settle, settled)
 from ...errors import ConstraintError, MissingIngredientError
 from ...graph import (
     GraphMatrix, gradient, jacobian, substitute, time_derivative)
@@ -239,7 +239,7 @@ class GradientCheck:
             after = evaluated(self.stage, values, ('A',))['A']
         except (ArithmeticError, TypeError):
             return None
-        return None if max(left) > SETTLED else {
+        return None if max(left) > settled() else {
             k for k, (x, y) in enumerate(zip(before, after))
             if norm(y) > DEPENDENT*norm(x)}
 
