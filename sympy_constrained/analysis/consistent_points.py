@@ -237,7 +237,7 @@ def settle(system, values, residual, jacobian, unknowns, careful=True):
     least = mp.mpf('0.01') if careful else mp.eps
     size = largest(values, unknowns)
     for _ in range(2*mp.dps):
-        square = inner(h, h)
+        square = mp.fdot(h, h)
         if not mp.isfinite(square) or max(map(abs, h)) < settled()*size/100:
             break
         step = damped_step(h, J, damping*square/(square + size**2))
@@ -247,7 +247,7 @@ def settle(system, values, residual, jacobian, unknowns, careful=True):
                               for x, dx in zip(unknowns, step)}}
         moved = weighted(weights, *residuals_at(
             system, trial, residual, jacobian))
-        if inner(moved[0], moved[0]) < square:
+        if mp.fdot(moved[0], moved[0]) < square:
             values.update(trial)
             h, J = moved
             size = largest(values, unknowns)
@@ -263,7 +263,7 @@ def largest(values, unknowns):
 
 def damped_step(h, J, mu):
     """``J^T*(J*J^T + mu)^-1*h``, None if there is nowhere to go."""
-    gram = [[inner(a, b) for b in J] for a in J]
+    gram = [[mp.fdot(a, b) for b in J] for a in J]
     scale = max(row[i] for i, row in enumerate(gram))
     if not scale:
         return None
@@ -273,11 +273,7 @@ def damped_step(h, J, mu):
     for i in range(len(h)):
         gram[i, i] += mu
     y = list(mp.cholesky_solve(gram, mp.matrix(h))/scale)
-    return [inner(y, column) for column in zip(*J)]
-
-
-def inner(a, b):
-    return sum(x*y for x, y in zip(a, b))
+    return [mp.fdot(y, column) for column in zip(*J)]
 
 
 def weighted(weights, h, J):
@@ -336,7 +332,7 @@ def orthonormal_rows(rows, tolerance=DEPENDENT, sizes=None):
 
 def norm(row):
     """Euclidean norm."""
-    return mp.sqrt(inner(row, row))
+    return mp.sqrt(mp.fdot(row, row))
 
 
 def project_out(row, basis):
@@ -344,7 +340,7 @@ def project_out(row, basis):
     rest, total = list(row), [mp.mpf(0)]*len(basis)
     for _ in range(2):
         for i, e in enumerate(basis):
-            component = inner(rest, e)
+            component = mp.fdot(rest, e)
             total[i] += component
             rest = [x - component*y for x, y in zip(rest, e)]
     return rest, total

@@ -19,7 +19,7 @@ from ...graph import (
 from ...graph.linalg import solve
 from ...precision import precise
 from ..consistent_points import (
-    admissible_values, has_floats, inner, norm, orthonormal_rows, project_out,
+    admissible_values, has_floats, norm, orthonormal_rows, project_out,
     stand_ins)
 from ..zero_tests import floats_at
 
@@ -235,8 +235,8 @@ def null_space(rows, size, small):
 def restricted_vanishes(matrix, kernel, small):
     """Whether an antisymmetric matrix vanishes on a space."""
     size = max(abs(x) for row in matrix for x in row)
-    images = [[inner(row, v) for row in matrix] for v in kernel]
-    return all(abs(inner(v, image)) <= mp.sqrt(small)*size
+    images = [[mp.fdot(row, v) for row in matrix] for v in kernel]
+    return all(abs(mp.fdot(v, image)) <= mp.sqrt(small)*size
                for i, v in enumerate(kernel) for image in images[:i])
 
 
