@@ -13,7 +13,8 @@ from ..errors import ConstrainedDynamicsError, ConstraintError, located
 from ..graph import GraphBuilder, read
 from ..graph.writing import operation_count, used_nodes
 from .call_signatures import (
-    as_expressions, as_list, check_bodies, check_frame)
+    arguments_of, as_expressions, as_list, bind_arguments, check_bodies,
+    check_frame)
 from .composite_bodies import moves_far, turns_in_plane
 from .constraint_order import replaced_right_sides
 from .constraint_rows import (
@@ -359,6 +360,22 @@ def power_is_costly(builder, blocks):
         for row in rows for ref in row))
     return any(isinstance(x, Derivative) and x not in others
                for x in builder.symbols_of(*(x for x, in blocks['power'])))
+
+
+def system_of(model):
+    """The system of a method, a ready model or an object of SymPy.
+
+    In Kane's shape without the potential energy of bodies.
+    """
+    for system in model, getattr(model, 'system', None):
+        if isinstance(system, ConstrainedSystem):
+            return system
+    shape, arguments = bind_arguments('system_of', (), {
+        **model.arguments, 'acceleration_constraints': model.extra.get(
+            'acceleration_constraints')} if hasattr(model, 'arguments')
+        else arguments_of(model)[1])
+    return build_system(shape, arguments, **(
+        {'potential_energy': 'ignore'} if shape == 'kane' else {}))
 
 
 def kinematics_of(system, anchors=None, bind_masses=True):

@@ -4,11 +4,11 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 
+from ..model.build import system_of
 from ..numeric.names import Names, label
 from ..numeric.tolerances import TOLERANCE
 from ..scene.labels import (
     check_trajectory, in_unit, paths_of, rows_of, tex, unit_of, with_units)
-from ..scene.positions import system_of
 from .panels import (
     HEIGHT, WIDTH, axes_for, draw_lines, draw_path, in_panels, is_noise,
     plot_path)

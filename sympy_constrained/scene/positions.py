@@ -1,7 +1,6 @@
 """Positions and orientations along a trajectory."""
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -13,10 +12,9 @@ from sympy.physics.vector import Point, Vector
 from .. import _compat
 from ..errors import KinematicsError, MissingIngredientError
 from ..graph import Graph, GraphBuilder, read
-from ..model.build import build_system, kinematics_of
-from ..model.call_signatures import arguments_of, as_list, bind_arguments
+from ..model.build import kinematics_of, system_of
+from ..model.call_signatures import as_list
 from ..model.kinematics import Kinematics
-from ..model.system import ConstrainedSystem
 from ..numeric.codegen.native import with_given
 from ..numeric.codegen.python_code import Generated
 from ..numeric.inputs import Inputs
@@ -25,24 +23,6 @@ from .wireframes import unknown
 
 
 FINER = 4           # times for each one of a picture, to integrate a velocity
-
-
-def system_of(model):
-    """The constrained system of a method, a ready model, ... or None."""
-    if model is None or isinstance(model, ConstrainedSystem):
-        return model
-    system = getattr(model, 'system', None)
-    if isinstance(system, ConstrainedSystem):
-        return system
-    if hasattr(model, 'shape') and hasattr(model, 'arguments'):
-        shape, arguments = model.shape, model.arguments     # a ready model
-    else:
-        shape, arguments = arguments_of(model)
-    with warnings.catch_warnings():     # they do not matter for pictures
-        warnings.simplefilter('ignore')
-        return build_system(
-            *bind_arguments('animate', (), dict(arguments)),
-            **{'potential_energy': 'ignore'} if shape == 'kane' else {})
 
 
 def finer(times, count):
@@ -74,7 +54,7 @@ class Positions:
 
     def __init__(self, trajectory, model=None, seeds=(), origin=None,
                  frame=None, constants=None, inputs=None, named=()):
-        self.system = system = system_of(model)
+        self.system = system = model and system_of(model)
         self.trajectory, self.inputs = trajectory, inputs
         self.given = {name: place for name, place in dict(named).items()
                       if not isinstance(place, str)}

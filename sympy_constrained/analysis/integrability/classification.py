@@ -15,9 +15,7 @@ from mpmath import mp
 from sympy import Float, Rational, sympify
 
 from ...graph import Graph, gradient, without
-from ...model.build import build_system
-from ...model.call_signatures import arguments_of, bind_arguments
-from ...model.system import ConstrainedSystem
+from ...model.build import system_of
 from ...precision import precise
 from ..consistent_points import (
     check_sample, norm, orthonormal_rows, project_out)
@@ -89,32 +87,16 @@ def classify_constraints(model, sample=None, at=None,
         given as a holonomic constraint.
 
     """
-    system, sample = system_of(model, sample)
+    system = system_of(model)
+    if sample is None and hasattr(model, 'parameters'):     # a ready model
+        known = {*system.graph.inputs, *system.q, *system.u, system.t}
+        sample = {x: Rational(str(value))
+                  for x, value in model.parameters.items() if x in known}
     check_sample(system, sample)
     result = Classifier(system, sample, integrals).classification(at)
     if result.wrong_slot:
         warnings.warn(result.wrong_slot, stacklevel=2)
     return result
-
-
-def system_of(model, sample):
-    """The system of a model in any form, and the sample."""
-    if isinstance(model, ConstrainedSystem):
-        return model, sample
-    if isinstance(getattr(model, 'system', None), ConstrainedSystem):
-        return model.system, sample
-    ready = hasattr(model, 'parameters')
-    arguments = {**model.arguments, 'acceleration_constraints': (
-        model.extra.get('acceleration_constraints'))} if ready else (
-            arguments_of(model)[1])
-    shape, arguments = bind_arguments('classify_constraints', (), arguments)
-    options = {'potential_energy': 'ignore'} if shape == 'kane' else {}
-    system = build_system(shape, arguments, **options)
-    if ready and sample is None:
-        known = {*system.graph.inputs, *system.q, *system.u, system.t}
-        sample = {x: Rational(str(value))
-                  for x, value in model.parameters.items() if x in known}
-    return system, sample
 
 
 @dataclass(frozen=True)
