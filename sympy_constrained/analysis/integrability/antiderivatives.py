@@ -71,12 +71,7 @@ def is_elementary_factor(factor, y, alone):
             alone or power.is_Integer and power > 0)
     return (power.is_Integer and 0 < power <= MOST_POWER
             and isinstance(base, (sin, cos, exp))
-            and is_linear(base.args[0], y))
-
-
-def is_linear(x, y):
-    slope = x.diff(y)
-    return slope != 0 and not slope.has(y)
+            and not base.args[0].diff(y).has(y))
 
 
 def of_inner(part, y):
