@@ -5,6 +5,8 @@ partial trajectory are attributes of the exception.
 """
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 
 class ConstrainedDynamicsError(Exception):
     """Base of all errors; keyword arguments become attributes.
@@ -61,20 +63,16 @@ class NotFiniteError(ConstrainedDynamicsError, ArithmeticError):
     """The equations returned a value that is not a finite real number."""
 
 
-class located:
+@contextmanager
+def located(place):
     """Put a place in the model before the message; keep the innermost."""
-
-    def __init__(self, place):
-        self.place = place
-
-    def __enter__(self):
-        pass
-
-    def __exit__(self, kind, error, traceback):
-        if isinstance(error, ConstrainedDynamicsError) and not hasattr(
-                error, 'place'):
-            raise kind(f'{self.place}: {error}', place=self.place,
-                       **vars(error)) from error
+    try:
+        yield
+    except ConstrainedDynamicsError as error:
+        if hasattr(error, 'place'):
+            raise
+        raise type(error)(f'{place}: {error}', place=place,
+                          **vars(error)) from error
 
 
 def check_kind(name, value, kind, remedy):
