@@ -17,7 +17,6 @@ from ..model.kinetics import (
     Applied, Assembly, axes_of_body, measure_dyadic, rotation, times,
     translation)
 from ..model.loads import motion_of, parse_loads
-from ..model.velocity_checks import agree
 from .null_space import least_multipliers
 from .references import frozen
 
@@ -54,9 +53,9 @@ class Balance:
     def agree(self, *pairs):
         """Whether references are equal where the constraints hold."""
         # a quaternion turns vectors only where its norm is one
-        gaps = [self.g.sub(x, y) for x, y in pairs if not agree(
-            self.g, x, y)]
-        return not gaps or self.system.counts[2] and not counterexample(
+        gaps = [self.g.sub(x, y) for x, y in pairs
+                if not self.g.same_value(x, y)]
+        return not gaps or not counterexample(
             self.system, frozen(self.g, gaps=gaps), 'gaps',
             self.method._sample, self.method._ranks.points)
 

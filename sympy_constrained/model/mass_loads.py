@@ -16,8 +16,8 @@ from ..errors import ConstrainedDynamicsError
 from ..graph import GraphBuilder, read
 from .call_signatures import (
     as_dictionary, as_list, check_bodies, check_frame)
+from .kinetics import differ
 from .variable_mass import MassExchange
-from .velocity_checks import agree
 
 
 def thrust(point, mass_rate, relative_velocity) -> Force:
@@ -198,7 +198,8 @@ def check_balance(body, total, time):
     rate = sympify(body.mass, strict=True).diff(time)
     if rate != total and rate.atoms(Derivative) <= total.atoms(Derivative):
         builder = GraphBuilder(time)
-        if not agree(builder, read(builder, rate), read(builder, total)):
+        refs = read(builder, rate), read(builder, total)
+        if differ(builder, *refs, refs):
             raise ConstrainedDynamicsError(
                 f"The rates of mass at the exits sum up to {total}, and the "
                 f"mass of {body.name} changes at the rate {rate}. Give all "

@@ -4,14 +4,10 @@ from contextlib import suppress
 from functools import cache, cached_property, partial
 from itertools import chain
 from operator import mul
-from random import Random
-
-from mpmath import mp
 
 from .. import _compat
-from ..errors import (
-    ConstrainedDynamicsError, KinematicsError, MissingIngredientError)
-from ..graph import Derivation, Graph
+from ..errors import ConstrainedDynamicsError, KinematicsError
+from ..graph import Derivation
 from ..graph.calculus import NumericDerivation
 from ..graph.nodes import PRIME, SHADOW_TOLERANCE
 
@@ -165,27 +161,3 @@ class Comparison:
                 return []
             found.append(x)
         return found
-
-
-def agree(builder, a, b):
-    """Whether two references have equal values at random real points."""
-    # Where the builder's point is outside the domain of a function, others are
-    # tried; True if none is inside.
-    if builder.same_value(a, b):
-        return True
-    if not math.isnan(builder.shadows[abs(a)] + builder.shadows[abs(b)]):
-        return False
-    random = Random('agree')
-    graph = Graph.freeze(builder, {'x': ([[a, b, builder.sub(a, b)]], 3)})
-    for attempt in range(40):
-        reach = 2**(attempt % 8)
-        values = {x: mp.mpf(random.uniform(-reach, reach))
-                  for x in graph.inputs}
-        try:
-            (x, y, gap), = graph.evaluate(values, context=mp)['x']
-        except (ArithmeticError, TypeError, ValueError,
-                MissingIngredientError):
-            continue
-        if not isinstance(gap, mp.mpc) and mp.isfinite(gap):
-            return abs(gap) <= 1e-9*max(abs(x), abs(y), 1)
-    return True
