@@ -1,6 +1,4 @@
 """The command line: ``python -m sympy_constrained COMMAND MODEL``."""
-from __future__ import annotations
-
 import argparse
 import runpy
 import sys

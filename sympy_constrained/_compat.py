@@ -4,8 +4,6 @@ The attributes read here are the same in SymPy 1.13, 1.14 and the development
 version. The public ``Point.vel`` writes to the user's objects, and
 ``ang_vel_in`` and ``dcm`` enumerate paths, which is slow on large models.
 """
-from __future__ import annotations
-
 import copyreg
 
 from sympy import ImmutableDenseMatrix, zeros

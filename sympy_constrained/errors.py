@@ -3,8 +3,6 @@
 Messages state the fact, its cause and the remedy. Row numbers, times and the
 partial trajectory are attributes of the exception.
 """
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 

@@ -2,8 +2,6 @@
 
 All threads share the precision of mpmath, so they wait here for each other.
 """
-from __future__ import annotations
-
 from contextlib import contextmanager
 from threading import RLock
 

@@ -2,8 +2,6 @@
 
 The benchmarks measure with these, too.
 """
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -4,8 +4,6 @@ Redundant rows of closed loops are often dependent only where the constraints
 hold. Therefore rows are examined at states that satisfy the constraints
 (:func:`.admissible_values`), never symbolically or at a generic point.
 """
-from __future__ import annotations
-
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field

@@ -1,6 +1,4 @@
 """Constraint rows and mass matrix at one state on the constraints."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from mpmath import mp

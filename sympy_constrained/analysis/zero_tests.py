@@ -4,8 +4,6 @@ Three tests in order: are they zero on the graph, that is, identically? Do they
 differ from zero at states that satisfy the constraints? Can they be proved to
 vanish by the constraints? Otherwise the answer is None.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import comb, prod
 from random import Random

@@ -1,6 +1,4 @@
 """Derive, evaluate and judge every formulation of a model."""
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 

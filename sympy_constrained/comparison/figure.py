@@ -1,6 +1,4 @@
 """One picture of a comparison, with matplotlib."""
-from __future__ import annotations
-
 import textwrap
 
 import matplotlib.pyplot as plt

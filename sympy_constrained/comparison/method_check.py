@@ -1,6 +1,4 @@
 """Check a method class against the laws of mechanics on ready models."""
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, field
 from inspect import signature

@@ -1,6 +1,4 @@
 """Recipes: how each formulation is derived and evaluated."""
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache

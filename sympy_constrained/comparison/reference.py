@@ -4,8 +4,6 @@ For the speeds :math:`w` of a formulation, its state and the rates of the
 reference's speeds follow from :math:`\dot q = f(q, w, t)` and :math:`\ddot q
 = J\dot w + \beta`, at 50 digits.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

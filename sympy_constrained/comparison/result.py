@@ -1,6 +1,4 @@
 """The result of a comparison and of each formulation in it."""
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum

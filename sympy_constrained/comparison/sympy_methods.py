@@ -1,6 +1,4 @@
 """SymPy's own methods as formulations."""
-from __future__ import annotations
-
 import numpy as np
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 

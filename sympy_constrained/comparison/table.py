@@ -1,6 +1,4 @@
 """Formulations as a table that fits a terminal."""
-from __future__ import annotations
-
 import textwrap
 
 

@@ -1,6 +1,4 @@
 """Closest points by Newton's method, and checks for point contact."""
-from __future__ import annotations
-
 from random import Random
 from typing import NamedTuple
 

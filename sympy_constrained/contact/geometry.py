@@ -1,6 +1,4 @@
 """The base class of surfaces, curves and vertices, and its helpers."""
-from __future__ import annotations
-
 from abc import ABC
 from contextlib import suppress
 from copy import copy

@@ -1,6 +1,4 @@
 """Relative motion of two bodies at their contact, and the traces it leaves."""
-from __future__ import annotations
-
 from functools import cached_property
 
 from sympy import Expr, Matrix, sqrt

@@ -1,6 +1,4 @@
 """Surfaces given by a chart: normal, curvature, signed distance."""
-from __future__ import annotations
-
 from sympy import Dummy, Expr, ImmutableDenseMatrix, Matrix, hessian, sqrt
 from sympy.physics.mechanics import dynamicsymbols
 from sympy.physics.vector import Dyadic, Vector

@@ -1,6 +1,4 @@
 """Two bodies that touch at a point, slide, roll or roll without pivoting."""
-from __future__ import annotations
-
 from functools import cached_property
 
 from sympy import Dummy, Expr, Function, Matrix

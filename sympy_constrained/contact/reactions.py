@@ -1,6 +1,4 @@
 """Forces of a contact from multipliers, and events that depend on them."""
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from sympy import Expr, sympify

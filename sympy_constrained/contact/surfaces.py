@@ -4,8 +4,6 @@
 :class:`.ParametricSurface`; the parameters are new functions of time unless
 given.
 """
-from __future__ import annotations
-
 from sympy import Expr, Matrix, cos, diag, pi, sin, sqrt, sympify
 from sympy.physics.vector import Vector, dot
 

@@ -1,6 +1,4 @@
 """The equations as functions of casadi."""
-from __future__ import annotations
-
 from ..errors import UnsupportedFeatureError
 from ..model.call_signatures import check_choice
 from ..numeric.codegen.walk import functions_of, library

@@ -1,6 +1,4 @@
 """What every export needs: chosen rows, known inputs, operations, names."""
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,6 +1,4 @@
 """The equations for the integrators of heyoka, which use Taylor series."""
-from __future__ import annotations
-
 import numpy as np
 
 from ..errors import MissingIngredientError, UnsupportedFeatureError

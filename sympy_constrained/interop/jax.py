@@ -1,6 +1,4 @@
 """The equations as functions of JAX."""
-from __future__ import annotations
-
 from importlib import import_module
 
 import numpy as np

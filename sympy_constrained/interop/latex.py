@@ -1,6 +1,4 @@
 """The equations in LaTeX, in the notation of the documentation."""
-from __future__ import annotations
-
 from sympy import Matrix, numbered_symbols
 from sympy.physics.vector import vlatex
 

@@ -1,6 +1,4 @@
 """The equations for direct collocation by opty."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sympy import ImmutableDenseMatrix

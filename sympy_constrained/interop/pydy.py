@@ -1,6 +1,4 @@
 """The equations as a ``System`` of PyDy."""
-from __future__ import annotations
-
 from sympy import Matrix, diag, eye
 
 from ..graph import Graph

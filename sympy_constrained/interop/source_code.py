@@ -1,6 +1,4 @@
 """The equations as source code of another language."""
-from __future__ import annotations
-
 import re
 from string import Template
 

@@ -1,6 +1,4 @@
 """What a method is, and what follows from its equations of motion."""
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,6 +1,4 @@
 """Newton's and Euler's laws of bodies that joints connect, on the graph."""
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from sympy.physics.mechanics import RigidBody

@@ -15,8 +15,6 @@ on them, among these the reactions :math:`\lambda n` of constraint rows, and
 the positions ``r`` relative to the joint. The sums are formed from the outer
 bodies inwards.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain

@@ -1,6 +1,4 @@
 """The variation of a Lagrangian, with or without multipliers in it."""
-from __future__ import annotations
-
 from functools import cached_property
 from typing import NamedTuple
 

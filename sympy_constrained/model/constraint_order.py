@@ -5,8 +5,6 @@ and nothing beyond; of order 0 are functions of coordinates and time. Its row
 of ``A`` is the derivative by the highest of them, and differentiating it in
 time leaves that row as it is.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 

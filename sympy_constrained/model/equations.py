@@ -1,6 +1,4 @@
 """The equations of motion as a value: ``W z = r``."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -4,8 +4,6 @@ The position of one point relative to another one and the product of two
 directions are sums and products along the mechanism. SymPy's ``pos_from`` and
 ``dot`` multiply them out; here each step is a few operations.
 """
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from sympy import Matrix

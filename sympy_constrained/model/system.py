@@ -1,6 +1,4 @@
 """What the physics is, as a value: coordinates, kinetics, constraints."""
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any

@@ -1,6 +1,4 @@
 """A model without its constraints, from a call in one of the two shapes."""
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ..errors import MissingIngredientError

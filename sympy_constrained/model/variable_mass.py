@@ -1,6 +1,4 @@
 """Bodies that lose or gain mass, and Lagrange's terms of variable mass."""
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from sympy import ImmutableDenseMatrix

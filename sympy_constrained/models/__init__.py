@@ -1,6 +1,4 @@
 """Ready models with known answers, for documentation, tests and benchmarks."""
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from types import MappingProxyType

@@ -4,8 +4,6 @@ Symbols and numbers are those of SymPy's tutorial: radii ``WRrad``, ``WFrad``
 of the wheels, tilt ``htangle`` of the steer axis, masses ``m..`` and moments
 of inertia ``I..`` of frame, fork, rear (``wr``) and front (``wf``) wheel.
 """
-from __future__ import annotations
-
 from math import acos, cos, hypot, pi, sin
 
 from sympy import Matrix, symbols

@@ -1,6 +1,4 @@
 """Closed chains of any number of bars."""
-from __future__ import annotations
-
 from mpmath import cos, findroot
 from sympy import Integer, symbols
 from sympy.physics.mechanics import (

@@ -1,6 +1,4 @@
 """Discs that roll."""
-from __future__ import annotations
-
 from sympy import Integer, cos, sin, symbols, tan
 from sympy.physics.mechanics import (
     Force, Point, ReferenceFrame, RigidBody, System, cross, dot,

@@ -1,6 +1,4 @@
 """Planar linkages: bodies on pins, closed by loops."""
-from __future__ import annotations
-
 import math
 
 from sympy import Integer, Rational, cos, sqrt, symbols

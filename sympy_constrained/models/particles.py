@@ -1,6 +1,4 @@
 """Particles on which one point of the theory can be checked by hand."""
-from __future__ import annotations
-
 from sympy import symbols
 from sympy.physics.mechanics import (
     LinearDamper, LinearPathway, LinearSpring, Particle, PrismaticJoint,

@@ -1,6 +1,4 @@
 """Pendulums, and masses on carts and ropes."""
-from __future__ import annotations
-
 from sympy import S, cos, sin, symbols
 from sympy.physics.mechanics import (
     Particle, PinJoint, Point, PrismaticJoint, ReferenceFrame,

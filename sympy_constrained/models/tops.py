@@ -4,8 +4,6 @@ All have mass ``m``, the mass centre at ``l`` on the axis of symmetry, central
 moments of inertia ``I`` (transverse) and ``J`` (axial), and gravity ``g``
 along ``-z``.
 """
-from __future__ import annotations
-
 from sympy import Integer, Matrix, cos, sin, symbols
 from sympy.physics.mechanics import ReferenceFrame, cross, dot, dynamicsymbols
 

@@ -1,6 +1,4 @@
 """Carts, blades and boards."""
-from __future__ import annotations
-
 from sympy import Integer, cos, pi, sin, symbols
 from sympy.physics.mechanics import Point, ReferenceFrame, dot, dynamicsymbols
 

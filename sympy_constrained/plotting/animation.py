@@ -1,6 +1,4 @@
 """Bodies in motion: animations, and pictures at some times."""
-from __future__ import annotations
-
 from math import ceil, floor, log10
 from pathlib import Path
 

@@ -1,6 +1,4 @@
 """Families of steady motions."""
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 

@@ -1,6 +1,4 @@
 """Measurements, the fitted motion, and what remains between them."""
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 

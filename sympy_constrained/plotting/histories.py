@@ -1,6 +1,4 @@
 """Histories of a trajectory, and paths."""
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 

@@ -1,6 +1,4 @@
 """Panels: axes with histories or a path, and their legends."""
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 

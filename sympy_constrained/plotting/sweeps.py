@@ -1,6 +1,4 @@
 """Many runs in one picture."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import cycle
 

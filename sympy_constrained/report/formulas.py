@@ -1,6 +1,4 @@
 """Formulas in MathML, which browsers draw without a library, and tables."""
-from __future__ import annotations
-
 import re
 from html import escape
 

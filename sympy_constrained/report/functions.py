@@ -1,6 +1,4 @@
 """The equations of a model as functions in JavaScript, and their numbers."""
-from __future__ import annotations
-
 import numpy as np
 from scipy.integrate import DOP853
 from sympy import Dummy, Symbol

@@ -1,6 +1,4 @@
 """A page with a model, its equations and its motion."""
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from dataclasses import dataclass

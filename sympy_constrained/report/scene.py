@@ -1,6 +1,4 @@
 """What a page draws; places are functions of the state in JavaScript."""
-from __future__ import annotations
-
 from contextlib import suppress
 from types import SimpleNamespace
 from warnings import warn

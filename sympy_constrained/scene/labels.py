@@ -1,6 +1,4 @@
 """Names, units and colours of a picture."""
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from itertools import permutations

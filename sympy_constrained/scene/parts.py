@@ -1,6 +1,4 @@
 """What pictures and pages draw of a model: bodies, places and surfaces."""
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from sympy.physics.mechanics import RigidBody

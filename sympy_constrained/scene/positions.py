@@ -1,6 +1,4 @@
 """Positions and orientations along a trajectory."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from difflib import get_close_matches
 

@@ -1,6 +1,4 @@
 """Bodies, points, lines, surfaces and traces of a picture, as arrays."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import chain, cycle
 from warnings import warn

@@ -1,6 +1,4 @@
 """Wireframes of the surfaces and edges of bodies."""
-from __future__ import annotations
-
 from math import pi
 
 import numpy as np

@@ -5,8 +5,6 @@ of :math:`(t, q)`. Its derived flag and the brackets of the directions that it
 leaves decide how many combinations of rows can be integrated (Frobenius,
 Cartan); then integrals are looked for.
 """
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from itertools import combinations

@@ -5,8 +5,6 @@ A row that is linear in the velocities is a form :math:`\theta = \theta_0\,dt +
 are taken on the graph, ranks are decided at points that satisfy the holonomic
 rows, at 60 digits.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations

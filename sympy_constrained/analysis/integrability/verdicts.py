@@ -1,6 +1,4 @@
 """The answer of :func:`.classify_constraints` as values, and as a text."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,6 +1,4 @@
 """What an embedding consists of, what it lacks, and whether it is right."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -9,8 +9,6 @@ is solved for ``w = N*u + nu``. Equation numbers are those of Y. Wang, X. Wu
 and H. Cao, "Linear mapping method for holonomic rheonomic systems," J. Dyn.
 Control, doi 10.6052/1672-6553-2019-056.
 """
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ...errors import ConstraintError
