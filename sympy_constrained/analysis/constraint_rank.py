@@ -15,8 +15,7 @@ from ..errors import (
     MissingIngredientError, UnsupportedFeatureError)
 from ..precision import precise
 from .consistent_points import (
-    DEPENDENT_THERE, DIGITS, admissible_values, evaluated, norm,
-    orthonormal_rows)
+    DEPENDENT_THERE, admissible_values, evaluated, norm, orthonormal_rows)
 from .examined_states import examine
 
 # The new part of a column of A, relative to the largest, that counts.
@@ -156,7 +155,7 @@ def constraint_report(system, sample=None, inconsistent='error',
     best = max(points, key=lambda point: len(point.kept))
     usual = [point for point in points if len(point.kept) == len(best.kept)]
     if inconsistent == 'error':
-        with precise(DIGITS):
+        with precise():
             check_gradients(system, points)
             for point in usual:
                 check_consistency(system, point)
@@ -176,7 +175,7 @@ def examined_points(system, sample):
     """The states to judge by, and whether there is only the sample."""
     # States that can move are preferred: the others say nothing about motions.
     points, mobile = [], []
-    with precise(DIGITS):
+    with precise():
         for seed in range(MOST_POINTS):
             try:
                 points.append(examine(system, sample, seed))
@@ -262,7 +261,7 @@ def preferred_columns(system, report):
 
 def columns_at(system, points, rows):
     """Columns of independent rows of ``A`` at each of some states."""
-    with precise(DIGITS):
+    with precise():
         matrices = [evaluated(system, values, ('A',))['A']
                     for values in points]
         return orthonormal_columns(
@@ -286,7 +285,7 @@ def independent_columns(columns, preferred=()):
     columns, or else, with a warning, at the first of these. ``columns`` are
     those of :func:`orthonormal_columns`.
     """
-    with precise(DIGITS):
+    with precise():
         kept = [independent_at(here, preferred) for here in columns]
         best = max(kept, key=len, default=())
         usual = [(here, chosen) for here, chosen in zip(columns, kept)
@@ -398,7 +397,7 @@ def without_repetitions(system, sample):
     count = len(system.holonomic_rows)
     if not count or not system.velocity_rows:
         return system
-    with precise(DIGITS):
+    with precise():
         points = [examine(system, sample, seed) for seed in range(POINTS)]
     relations = max(points, key=lambda point: len(point.kept)).relations
     return system.without_velocity_rows(
@@ -413,7 +412,7 @@ def warn_of_added_rows(system, sample=None):
     rows = system.unstated
     if not rows:
         return
-    with suppress(ConstrainedDynamicsError), precise(DIGITS):
+    with suppress(ConstrainedDynamicsError), precise():
         for seed in range(POINTS):
             rows = independent_rows(system, rows, admissible_values(
                 system, sample, seed), DEPENDENT_THERE)

@@ -23,7 +23,6 @@ from ..model.call_signatures import (
 from ..model.equations import EquationsOfMotion
 from ..model.potential import potential_of
 from ..model.unconstrained import speeds_of
-from ..precision import precise
 from .options import call_signature, options_of, with_inherited
 from .partition import computed
 from .reactions import Reactions
@@ -278,8 +277,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     # -- the constraints -------------------------------------------------
 
     def _rank_report(self, **options):
-        with precise():
-            return constraint_report(self.system, self._sample, **options)
+        return constraint_report(self.system, self._sample, **options)
 
     @cached_property
     def _report(self):
@@ -314,16 +312,14 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         system = self._system
         if not system.counts[2]:
             return ()
-        with precise():
-            return independent_columns(
-                self._point_columns, preferred_columns(system, self._ranks))
+        return independent_columns(
+            self._point_columns, preferred_columns(system, self._ranks))
 
     @cached_property
     def _point_columns(self):
         """Columns of :func:`.columns_at` at the states of the report."""
-        with precise():
-            return columns_at(self._system, self._ranks.points,
-                              self._ranks.independent_rows)
+        return columns_at(self._system, self._ranks.points,
+                          self._ranks.independent_rows)
 
     def _at_states(self, graph, name, at_rest=False):
         """An output in floats at states on the constraints, for pivots.
@@ -382,8 +378,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         given = [u.index(x) for x in self._system.u_dependent if x in u]
         if not given:
             return self._pivots
-        with precise():
-            return independent_columns(self._point_columns, given)
+        return independent_columns(self._point_columns, given)
 
     @property
     def _potential(self):

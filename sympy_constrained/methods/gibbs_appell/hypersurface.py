@@ -88,8 +88,7 @@ class Hypersurface:
             return ()
         preferred = [system.u.index(x) for x in system.u_dependent]
         if len(preferred) != len(self.rows) and system.counts[2]:
-            with precise():
-                preferred = preferred_columns(system, self.report)
+            preferred = preferred_columns(system, self.report)
         return self._independent('A', 'gradients', '', preferred)
 
     @cached_property
