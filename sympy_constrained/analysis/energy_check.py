@@ -5,8 +5,8 @@ from ..errors import UnsupportedFeatureError
 from ..graph import Graph, gradient
 from ..model.build import kinematics_of
 from ..precision import precise
-from .consistent_points import evaluated, norm, orthonormal_rows, project_out
-from .examined_states import examine
+from .consistent_points import (
+    admissible_values, evaluated, norm, orthonormal_rows, project_out)
 from .zero_tests import values_at
 
 # A gap below these shares of its forces, and of all forces, is rounding.
@@ -50,7 +50,7 @@ def agree_on_constraints(system, graph, sample):
     # Its speeds are random, for at rest no velocity would be wrong.
     known = {*system.graph.inputs, *system.q}.difference(system.u)
     sample = {x: sample[x] for x in known.intersection(sample or ())}
-    values = examine(system, sample, seed=1).values
+    values = admissible_values(system, sample, seed=1)
     with precise():
         out = values_at(system, graph, values, ('forces', 'Q'))
         force, known = ([x for x, in out[name]] for name in ('forces', 'Q'))
