@@ -53,9 +53,9 @@ def plot_path(trajectory, pair, ax):
     ax.grid(alpha=0.3)
 
 
-def draw_path(ax, x, y, name=None, color=None):
+def draw_path(ax, x, y, color=None):
     """A line with an open circle at its start, a full one at its end."""
-    line, = ax.plot(x, y, label=name, color=color)
+    line, = ax.plot(x, y, color=color)
     ax.plot(x[:1], y[:1], 'o', mfc='none', color=line.get_color())
     ax.plot(x[-1:], y[-1:], 'o', color=line.get_color())
 
