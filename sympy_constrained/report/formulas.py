@@ -62,11 +62,6 @@ class Printer(MathMLPresentationPrinter):
 
     _print_Dummy = _print_Symbol
 
-    def _print_Function(self, e):
-        if isinstance(e, AppliedUndef):
-            return self._print_AppliedUndef(e)
-        return super()._print_Function(e)
-
     def _print_MatrixBase(self, m):
         table = self._element('mtable', *(
             self._element('mtr', *(self._element('mtd', self._print(e))
