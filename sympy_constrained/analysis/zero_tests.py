@@ -81,9 +81,10 @@ def relative_sizes(system, graph, values, name, seed=0):
 
 
 def others(system, graph, seed=0):
-    """Random values of the inputs of a graph."""
-    random, numbers = Random(f'others {seed}'), {}
+    """Random values of the inputs of a graph, the same in every graph."""
+    numbers = {}
     for x in graph.inputs:
+        random = Random(f'{x} {seed}')
         number = mp.mpf(random.randint(1, 10**9))/10**9
         sign = random.choice((-1, 1)) if x in system.q else 1
         numbers[x] = sign*number

@@ -8,7 +8,6 @@ rows, at 60 digits.
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations
-from random import Random
 
 from mpmath import mp
 
@@ -19,7 +18,7 @@ from ...precision import precise
 from ..consistent_points import (
     admissible_values, has_floats, norm, orthonormal_rows, project_out,
     stand_ins)
-from ..zero_tests import floats_at
+from ..zero_tests import floats_at, others
 
 DIGITS = 60
 # What counts as zero relative to the largest intermediate value, for exact
@@ -101,17 +100,18 @@ class VelocityForms:
 
     def _eliminate(self, matrix, right, numbers):
         """Combinations of rows ``matrix*u = right`` without the speeds."""
-        basis, pivots = self._basis(matrix)
+        g, (basis, pivots) = self.builder, self._basis(matrix)
         self.speeds_only = [numbers[k] for k in basis
                             if numbers[k] is not None]
         square = [[matrix[i][j] for i in basis] for j in pivots]
         for k in sorted({*range(len(matrix))}.difference(basis)):
-            factors = solve(self.builder, square,
-                            [matrix[k][j] for j in pivots])
+            factors = solve(g, square, [matrix[k][j] for j in pivots])
             used = [(i, x) for i, x in zip(basis, factors) if x]
-            self._add(numbers[k], self._less(
-                [right[i] for i, _ in used], [x for _, x in used], right[k]),
-                tuple(numbers[i] for i, _ in used if numbers[i] is not None))
+            refs = tuple(
+                g.sub(g.sum(g.mul(x, right[i][j]) for i, x in used), e)
+                for j, e in enumerate(right[k]))
+            self._add(numbers[k], refs, tuple(
+                numbers[i] for i, _ in used if numbers[i] is not None))
 
     def _basis(self, matrix):
         """The first independent rows, and columns where they are so."""
@@ -119,11 +119,6 @@ class VelocityForms:
         rows = best_independent(values, self.small)
         return rows, best_independent(
             (list(zip(*(x[k] for k in rows))) for x in values), self.small)
-
-    def _less(self, rows, factors, row):
-        g = self.builder
-        return tuple(g.sub(g.dot(factors, column), x) for *column, x in zip(
-            *rows, row))
 
     def _add(self, number, refs, used):
         if number is None:
@@ -149,7 +144,7 @@ class VelocityForms:
 
     def at(self, graph, values):
         """Output ``x`` of a graph at a point; what is rounding is zero."""
-        add_missing(graph, values)
+        values = {**others(self.system, graph, values[graph.time]), **values}
         with precise(DIGITS):
             functions = stand_ins(self.system)
             rows = graph.evaluate(values, ('x',), mp, functions)['x']
@@ -236,11 +231,3 @@ def restricted_vanishes(matrix, kernel, small):
     images = [[mp.fdot(row, v) for row in matrix] for v in kernel]
     return all(abs(mp.fdot(v, image)) <= mp.sqrt(small)*size
                for i, v in enumerate(kernel) for image in images[:i])
-
-
-def add_missing(graph, values):
-    """Add numbers of inputs that a point lacks, rates of functions."""
-    for x in graph.inputs:
-        if x not in values:
-            random = Random(f'{x} {float(values[graph.time])}')
-            values[x] = mp.mpf(random.randint(1, 10**9))/10**9
