@@ -6,10 +6,9 @@ version. The public ``Point.vel`` writes to the user's objects, and
 """
 import copyreg
 
-from sympy import ImmutableDenseMatrix, zeros
+from sympy import ImmutableDenseMatrix
 from sympy.core.function import UndefinedFunction
-from sympy.physics.mechanics import (
-    dynamicsymbols, linearize as _linearize, method as _method)
+from sympy.physics.mechanics import dynamicsymbols, method as _method
 
 try:                                    # the development version
     MethodBase = _method.MethodBase
@@ -112,32 +111,6 @@ class MatrixToForm(ImmutableDenseMatrix):
         for slot in ('_args', '_mhash', '_assumptions'):
             setattr(self, slot, getattr(matrix, slot))
         return getattr(self, name)
-
-
-class Linearizer(_linearize.Linearizer):
-    """SymPy's ``Linearizer`` for any order of the dependent variables.
-
-    Upstream forms the inverse of the permutation. The two are equal only for
-    exchanges of pairs; otherwise its result is singular or wrong.
-    """
-
-    def _form_permutation_matrices(self):
-        l, m, n, o, _, k = self._dims
-        self._Pq = permutation(self.q, [*self.q_i, *self.q_d])
-        self._Pu = permutation(self.u, [*self.u_i, *self.u_d])
-        self._Pqi, self._Pqd = self._Pq[:, :n - l], self._Pq[:, n - l:]
-        self._Pui, self._Pud = self._Pu[:, :o - m], self._Pu[:, o - m:]
-        self.perm_mat = zeros(n + o + k, n - l + o - m)
-        self.perm_mat[:n, :n - l] = self._Pqi
-        self.perm_mat[n:n + o, n - l:] = self._Pui
-
-
-def permutation(names, ordered):
-    """The matrix ``P`` with ``names = P*ordered``."""
-    result = zeros(len(names))
-    for j, name in enumerate(ordered):
-        result[list(names).index(name), j] = 1
-    return result
 
 
 def undefined_function(     # pragma: no cover - for SymPy 1.13

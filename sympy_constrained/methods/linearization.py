@@ -9,7 +9,7 @@ from mpmath.libmp import prec_to_dps
 from sympy import (
     Float, Matrix, S, diag, eye, nan, oo, simplify as simplified, zeros, zoo)
 from sympy.matrices.exceptions import NonInvertibleMatrixError
-from sympy.physics.mechanics import msubs
+from sympy.physics import mechanics
 
 from .. import _compat
 from ..errors import (
@@ -27,17 +27,23 @@ STEEP = 1e13    # larger than slopes of dependent states that are not singular
 GUARD = 15      # digits more than those of the numbers of a point
 
 
-class Linearizer(_compat.Linearizer):
+class Linearizer(mechanics.Linearizer):
     """SymPy's ``Linearizer``, evaluated at the point before it is solved.
 
-    The arguments are those of SymPy, with ``q' = -f_1``. ``multipliers`` are
-    the names of all, and a function that returns their values at a point.
+    The arguments are those of SymPy, with ``q' = -f_1``, and the dependent
+    variables in any order. ``multipliers`` are the names of all, and a
+    function that returns their values at a point.
     """
 
     def __init__(self, *args, multipliers=None, **kwargs):
         super().__init__(*args, **kwargs)
         self._multipliers = multipliers
-        self._form_permutation_matrices()
+        # Upstream forms the inverse of the permutation, which is the same only
+        # for exchanges of pairs.
+        self._of_q = [selection(self.q, x) for x in (self.q_i, self.q_d)]
+        self._of_u = [selection(self.u, x) for x in (self.u_i, self.u_d)]
+        moving = diag(self._of_q[0], self._of_u[0])
+        self.perm_mat = moving.col_join(zeros(len(self.lams), moving.cols))
         if isinstance(kwargs.get('linear_solver', 'LU'), str):
             self.linear_solver = partial(pivoted, self.linear_solver)
 
@@ -89,16 +95,16 @@ class Linearizer(_compat.Linearizer):
         n, l, m = len(self.q), len(self.f_c), len(self.f_v)
         parts = self._derivatives(op_point)
         by_state, by_rate = parts['state'], parts['rate']
-        C_0, C_1, C_2 = self._Pqi, zeros(len(self.u), n), self._Pui
+        (C_0, Pqd), (C_2, Pud) = self._of_q, self._of_u
+        C_1 = zeros(len(self.u), n)
         if l:
             slope = parts['holonomic']
-            C_0 = C_0 - self._Pqd*self._dependent(
-                slope*self._Pqd, slope*C_0)
+            C_0 = C_0 - Pqd*self._dependent(slope*Pqd, slope*C_0)
         if m:
             slope = parts['velocity'][:, n:]
-            dependent, rest = slope*self._Pud, Matrix.hstack(
+            dependent, rest = slope*Pud, Matrix.hstack(
                 parts['velocity'][:, :n], slope*C_2)
-            rest = self._Pud*self._dependent(dependent, rest)
+            rest = Pud*self._dependent(dependent, rest)
             C_1, C_2 = -rest[:, :n], C_2 - rest[:, n:]
         A = Matrix.hstack((by_state[:, :n] + by_state[:, n:]*C_1)*C_0,
                           by_state[:, n:]*C_2)
@@ -142,7 +148,7 @@ class Linearizer(_compat.Linearizer):
         """Warn of rows that certainly do not hold at the point."""
         for rows, level in ((self.f_c, 'position'), (self.f_v, 'velocity')):
             for row in rows:
-                value = msubs(row, op_point)
+                value = mechanics.msubs(row, op_point)
                 if value.is_zero is not False or (
                         value.is_number and value.is_finite
                         and abs(value.evalf()) < OFF):
@@ -166,6 +172,12 @@ class Linearizer(_compat.Linearizer):
             f"do not determine {', '.join(map(str, names))} at the operating "
             "point: name others in `q_dep` and `qd_dep`, or linearize "
             "elsewhere.")
+
+
+def selection(names, chosen):
+    """Columns of the identity, those of some of the names."""
+    return Matrix(len(names), len(chosen),
+                  lambda i, j: int(names[i] == chosen[j]))
 
 
 def values_at(g, point):
