@@ -40,7 +40,6 @@ FIELDS = 'parameters', 'start', 'inputs', 'fixed', 't_end', 'visual'
 
 
 def main(arguments=None):
-    """Run a command; return the exit status."""
     given = parser().parse_args(arguments)
     try:
         return given.run(given)
@@ -161,7 +160,6 @@ def find_model(name):
 
 
 def model_of_file(file, names, wanted=''):
-    """The model among the names that a file defines."""
     value = chosen(file, {
         name: value for name, value in names.items() if isinstance(value, (
             Model, System, KanesMethod, LagrangesMethod, ConstrainedMethod))

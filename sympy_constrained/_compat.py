@@ -17,7 +17,6 @@ except AttributeError:                  # 1.13, 1.14
 
 
 def time_symbol():
-    """The current symbol of time of ``dynamicsymbols``."""
     return dynamicsymbols._t
 
 

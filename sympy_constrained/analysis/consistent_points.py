@@ -80,7 +80,6 @@ def move_onto(system, values, small, careful):
 
 
 def no_state(system, level='', remaining=()):
-    """The error where no state satisfies the constraints."""
     if not level:
         return InconsistentConstraintsError(
             f"None of {ATTEMPTS} states that were tried has finite real "
@@ -157,7 +156,6 @@ def has_floats(system, sample):
 
 
 def check_sample(system, sample):
-    """Raise if a sample is not a dictionary of the model's symbols."""
     if sample is None:
         return
     check_kind('sample', sample, Mapping,
@@ -277,7 +275,6 @@ def damped_step(h, J, mu):
 
 
 def weighted(weights, h, J):
-    """Residuals and rows times weights."""
     return ([weight*x for weight, x in zip(weights, h)],
             [[weight*x for x in row] for weight, row in zip(weights, J)])
 
@@ -331,7 +328,6 @@ def orthonormal_rows(rows, tolerance=DEPENDENT, sizes=None):
 
 
 def norm(row):
-    """Euclidean norm."""
     return mp.sqrt(mp.fdot(row, row))
 
 

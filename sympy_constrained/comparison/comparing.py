@@ -253,7 +253,6 @@ def failed(error, result):
 
 
 def judged(reference, derived, result):
-    """A formulation with its values and its verdict."""
     values = np.array(derived.accelerations)
     error = gap(values, reference.accelerations, reference.acceleration_size)
     force = None if derived.forces is None else gap(

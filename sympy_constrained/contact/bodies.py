@@ -33,7 +33,6 @@ def check_attached(side, body, geometry):
 
 
 def check_pair(parent, child):
-    """Raise for pairs that do not touch at a point."""
     dimensions = parent.dimension, child.dimension
     if parent.dimension == 2 or dimensions == (1, 1):
         return

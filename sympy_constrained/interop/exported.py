@@ -182,7 +182,6 @@ def loaded(equations, new, names):
 
 
 def names_in(equations):
-    """Names of the functions of time."""
     return {str(f.func) for x in (*equations.states, *equations.multipliers,
                                   *equations.specifieds)
             for f in x.atoms(AppliedUndef)}

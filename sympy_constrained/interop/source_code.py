@@ -322,16 +322,12 @@ class RustPrinter(RustCodePrinter):
 
 
 class Octave(Source):
-    """MATLAB and Octave."""
-
     base, entry, element, shared_as = 1, '{0}({1}, {2})', '{0}({1})', '{0}'
     declared_as = dict.fromkeys('xpw', '{0} = {1}({2});')
     printer_class, templates = OctavePrinter, {'m': OCTAVE}
 
 
 class Julia(Source):
-    """Julia."""
-
     base, end, entry, shared_as = 1, '', '{0}[{1}, {2}]', '{0}'
     printer_class, templates = JuliaPrinter, {'jl': JULIA}
 
@@ -344,8 +340,6 @@ class Julia(Source):
 
 
 class Rust(Source):
-    """Rust."""
-
     shared_as = 'let {0}: Real'
     declared_as = dict.fromkeys('xpw', 'let {0}: Real = {1}[{2}];')
     printer_class, templates = RustPrinter, {'rs': RUST}

@@ -175,7 +175,6 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
                             if x not in symbols}
 
     def _take(self, bodies, loads):
-        """Replace bodies and loads."""
         if self._shape != 'kane':
             raise UnsupportedFeatureError(
                 "`kanes_equations` belongs to a method made in Kane's shape. "
@@ -332,7 +331,6 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         return floats_at(self.system, graph, name, states)
 
     def _check_velocity_level(self, what):
-        """Raise if there are constraints at acceleration level."""
         if self._system.acceleration_rows:
             raise UnsupportedFeatureError(
                 "There are constraints at acceleration level, and "
@@ -366,7 +364,6 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     @cached_property
     def _projected(self):
-        """The graph of :func:`.projected`."""
         equations = self.equations_of_motion
         return projected(equations.graph.with_states(self._at_states),
                          equations, self.independent_rows,

@@ -122,7 +122,6 @@ class JointReactions(dict):
 
 
 def joint_reactions(method, joints, rows, frame, constants):
-    """The :class:`JointReactions` of a method."""
     system = method.system
     balance = Balance(method, frame)
     located = balance.located_rows([*rows, *given_rows(method)])

@@ -238,7 +238,6 @@ def as_expression(value):
 
 
 def check_coordinates(q, u, time):
-    """Raise one error with all that is wrong with coordinates and speeds."""
     problems = [] if q or u else [
         "The model has no coordinate and no speed, so nothing in it can "
         "move. Name the generalized coordinates."]
@@ -265,7 +264,6 @@ def name_problems(label, names, functions, time):
 
 
 def check_choice(argument, value, choices):
-    """Raise if an option has another value than one of some names."""
     if value not in choices:
         names = list(map(repr, choices))
         raise ValueError(

@@ -101,7 +101,6 @@ def rows_by_order(kinematics, given, stabilization):
 
 
 def need_frame(kinematics, what):
-    """Raise if there is no inertial frame."""
     if kinematics.frame is None:
         raise MissingIngredientError(
             f"The model has {what} and no inertial frame. Velocities are "
@@ -175,7 +174,6 @@ def parts_of_row(row, label, level):
 
 
 def kind_of(location=None):
-    """Point, ReferenceFrame or None."""
     return next((kind for kind in (Point, ReferenceFrame)
                  if isinstance(location, kind)), None)
 

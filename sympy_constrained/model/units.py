@@ -150,7 +150,6 @@ class Dimensions:
     # -- expressions -----------------------------------------------------
 
     def of(self, e):
-        """The form of an expression."""
         if e not in self._known:
             self._known[e] = self._form(e)
         return self._known[e]

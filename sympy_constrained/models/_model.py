@@ -316,7 +316,6 @@ def friction(frame, first=1):
 
 
 def check_count(n, least, reason):
-    """Raise unless ``n`` is a whole number and large enough."""
     if not isinstance(n, Integral) or n < least:
         raise ValueError(
             f'`n` is {n!r}: {reason}. Pass a whole number, {least} or more.')

@@ -20,7 +20,6 @@ ACCENTS = ('', r'\dot', r'\ddot', r'\dddot')
 
 
 def checked_view(view):
-    """The view of a picture, checked."""
     if view not in (None, '3d', *map(''.join, permutations('xyz', 2))):
         raise ValueError(
             f"`view` is {view!r}. Pass '3d', or the axes to the right and "
@@ -67,7 +66,6 @@ def in_unit(name, unit):
 
 
 def check_trajectory(trajectory):
-    """Raise for anything else, such as a method."""
     check_kind(
         'trajectory', trajectory, Trajectory, "Pass the result of `simulate`, "
         "or the attribute `motion` or `trajectory` of other results.")

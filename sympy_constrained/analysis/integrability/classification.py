@@ -114,8 +114,6 @@ class Flags:
 
 
 class Classifier:
-    """Works out one classification."""
-
     def __init__(self, system, sample, integrals=True):
         self.system, self.sample = system, sample
         self.points, self.small = generic_points(system, sample, POINTS)
@@ -132,7 +130,6 @@ class Classifier:
         return [forms[k] for k in self.space.independent(forms)]
 
     def classification(self, at):
-        """Everything, as a value."""
         space, flags, count = self.space, self.flags, len(self.forms)
         rows = self._rows()
         hidden = self._rank([
@@ -210,7 +207,6 @@ class Classifier:
             'given') for k, name in enumerate(names))
 
     def _row(self, form):
-        """The class of a velocity row."""
         def row(kind, *facts, others=()):
             return RowClass(form.name, form.row, kind, *facts, others=others)
 

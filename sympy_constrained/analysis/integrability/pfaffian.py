@@ -28,8 +28,6 @@ ZERO, INEXACT = mp.mpf('1e-40'), mp.mpf('1e-8')
 
 @dataclass(frozen=True)
 class Form:
-    """A row as a form."""
-
     name: str
     row: int | None         # None: a relation of the kinematic equations
     refs: tuple             # components by dt and the dq

@@ -193,7 +193,6 @@ class FormBuilder:
 
     @cached_property
     def by_coordinate(self):
-        """Derivatives by the coordinates."""
         return list(map(self.by_direction, units(len(self.system.q))))
 
     @cached_property

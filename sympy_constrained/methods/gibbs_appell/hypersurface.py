@@ -54,7 +54,6 @@ def checked_reaction(matrix, p, m):
 
 
 def check_replaced(system, points):
-    """Raise if rows that replace derivatives contradict them."""
     if 'replaced' not in system.graph.outputs:
         return
     for point in points:

@@ -74,7 +74,6 @@ class Embedding:
         return self.graph.sympy('lagrangian')[0]
 
     def _only_linear(self, what):
-        """Raise if constraints are nonlinear in the velocities."""
         if 'paper' not in self.graph.outputs:
             raise UnsupportedFeatureError(
                 f"{what} for constraints that are linear in the velocities, "

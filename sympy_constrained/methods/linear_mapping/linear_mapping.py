@@ -171,7 +171,6 @@ class LinearMappingMethod(ConstrainedMethod):
 
     @property
     def _count(self):
-        """Number of free quasi-velocities."""
         system = self._system
         free = len(system.u) - system.counts[2]
         if free < 0:
@@ -182,7 +181,6 @@ class LinearMappingMethod(ConstrainedMethod):
 
     @cached_property
     def _free(self):
-        """The :class:`.FreeRows`."""
         p, o = self._count, len(self._system.u)
         orthogonal = self._completion == 'orthogonal'
         if self._mapping is not None:
