@@ -160,8 +160,6 @@ def find_rows(method, own, name):
     g = GraphBuilder(_compat.time_symbol())
 
     def position(row):
-        if row in rows:
-            return rows.index(row)
         wanted = read(g, row)
         for k, other in enumerate(rows):
             if g.same_value(read(g, other), wanted):

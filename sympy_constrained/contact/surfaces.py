@@ -1,15 +1,17 @@
-"""Standard surfaces of bodies.
+"""Standard surfaces of bodies, edges and vertices.
 
 ``frame``, ``point`` and ``parameters`` are those of
 :class:`.ParametricSurface`; the parameters are new functions of time unless
 given.
 """
-from sympy import Expr, Matrix, cos, diag, pi, sin, sqrt, sympify
+from sympy import Expr, Matrix, S, cos, diag, pi, sin, sqrt, sympify
+from sympy.physics.mechanics import dynamicsymbols
 from sympy.physics.vector import Vector, dot
 
 from ..model.call_signatures import as_list, check_frame
 from .geometry import (
-    FIXED, ContactGeometryBase, measure, perpendicular, positive, unit)
+    FIXED, ContactGeometryBase, measure, perpendicular, positive, unit,
+    vector)
 from .parametric_surface import ParametricSurface, U
 
 
@@ -226,3 +228,44 @@ class SurfaceOfRevolution(ParametricSurface):
         self._standard(frame, point, across*radial + along*axis, parameters,
                        int(orientation)*normal, around,
                        orientation=orientation)
+
+
+class ParametricCurve(ContactGeometryBase):
+    """An edge given by its position as a function of one parameter; see
+    :class:`.ParametricSurface`.
+    """
+
+    dimension = 1
+
+    def __init__(self, frame, point, position, parameter):
+        super().__init__(frame, point, position, [parameter])
+
+
+class CircularRim(Wheel, ParametricCurve):
+    """The rim of a thin disc about ``point``, its centre.
+
+    The vector ``axis`` is the axle, ``parameter`` the angle about it.
+    """
+
+    tube_radius = S.Zero
+
+    def __init__(self, frame, point, radius, axis, parameter=None):
+        self.radius = positive(radius, 'radius')
+        axis, first, second = _axes(frame, axis, 'axis')
+        u = dynamicsymbols('xi1') if parameter is None else parameter
+        super().__init__(frame, point, vector(
+            frame, self.radius*(cos(u)*first + sin(u)*second)), u)
+        self._axis = axis.as_immutable()
+
+
+class VertexPoint(ContactGeometryBase):
+    """A point of a body, the tip of a needle."""
+
+    dimension = 0
+    ball_radius = S.Zero
+
+    def __init__(self, frame, point):
+        super().__init__(frame, point, Vector(0), ())
+
+    def _support(self, u):
+        return 0*sqrt(u.dot(u))
