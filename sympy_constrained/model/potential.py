@@ -1,13 +1,14 @@
 """Which potential energies of bodies count in a call of Kane's shape."""
+from itertools import chain
 from warnings import warn
 
 from sympy import sympify
-from sympy.physics.mechanics import RigidBody
 
 from .. import _compat
 from .call_signatures import check_choice
 from .geometry import breadth_first
 from .loads import parse_loads
+from .units import entries
 
 
 def potential_of(bodies, choice, loads, warns=False):
@@ -43,22 +44,18 @@ def is_given(body, bodies, loads):
 
 def constants_of_motion(bodies):
     """Symbols in masses, inertias and positions: those of inertia forces."""
-    symbols = set()
-    for body in bodies:
-        symbols |= sympify(body.mass, strict=True).free_symbols
-        if isinstance(body, RigidBody):
-            symbols |= {x for size, *_ in body.central_inertia.args
-                        for x in sympify(size, strict=True).free_symbols}
     centers = dict.fromkeys(body.masscenter for body in bodies)
-    for point, _ in breadth_first(centers, _compat.positions):
-        for place in _compat.positions(point).values():
-            symbols |= symbols_in(place)
-    return symbols
+    return symbols_in(
+        *(body.mass for body in bodies),
+        *(getattr(body, 'central_inertia', 0) for body in bodies),
+        *chain(*(_compat.positions(point).values() for point, _ in
+                 breadth_first(centers, _compat.positions))))
 
 
-def symbols_in(vector):
-    """Symbols in the measure numbers of a vector."""
-    return {x for numbers, _ in vector.args for x in numbers.free_symbols}
+def symbols_in(*items):
+    """Symbols in expressions, vectors and dyadics."""
+    return {x for item in items for e in entries(item)
+            for x in e.free_symbols}
 
 
 def announce(counted, given):
