@@ -18,9 +18,9 @@ from .consistent_points import (
     DEPENDENT_THERE, admissible_values, evaluated, norm, orthonormal_rows)
 from .examined_states import examine
 
-# The new part of a column of A, relative to the largest, that counts.
+# The new part of a row or a column, relative to the largest, that counts.
 INDEPENDENT = mp.mpf('1e-8')
-# Contradictions below this are rounding.
+# Relative contradictions below this are rounding, also of constants.
 ROUNDING = mp.mpf('1e-9')
 ALONE = (
     "The sample satisfies the constraints, but no other state near it was "

@@ -1,10 +1,8 @@
 """The constraint hypersurface, and equations projected on its base vectors."""
 from functools import cached_property
 
-from mpmath import mp
-
 from ...analysis.constraint_rank import (
-    independent_columns, orthonormal_columns, preferred_columns)
+    ROUNDING, independent_columns, orthonormal_columns, preferred_columns)
 from ...analysis.zero_tests import relative_sizes, values_at
 from ...errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError)
@@ -17,9 +15,6 @@ from ..null_space import along_basis, null_basis
 from ..references import flat, frozen, inputs
 from ..symbols import check_contents
 from .higher_order import higher_orders
-
-# Relative difference that rounding, also of constants, explains.
-ROUNDING = mp.mpf('1e-9')
 
 
 def constraint_directions(system, reaction=None):

@@ -2,10 +2,10 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from mpmath import mp
 from sympy import ImmutableDenseNDimArray
 
 from ...analysis.consistent_points import norm, orthonormal_rows
+from ...analysis.constraint_rank import INDEPENDENT
 from ...analysis.zero_tests import values_at, vanishing
 from ...errors import UnsupportedFeatureError
 from ...graph import GraphMatrix, jacobian, substitute, without
@@ -15,8 +15,6 @@ from ..null_space import least_multipliers
 from ..references import flat, inputs, written
 from ..symbols import column
 
-# Relative size of what is new in an independent row of B.
-INDEPENDENT = mp.mpf('1e-8')
 FAULTS = {
     'curvature': 'curvature of the constraints',
     'neglected row': 'the neglected equations of the dependent coordinates',

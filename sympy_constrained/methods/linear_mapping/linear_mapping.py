@@ -1,11 +1,11 @@
 """Motion in quasi-velocities, as a Riemann-Cartan space-time."""
 from functools import cached_property
 
-from mpmath import mp
 from sympy import Equality
 from sympy.physics.mechanics import KanesMethod
 
 from ...analysis.consistent_points import norm, orthonormal_rows
+from ...analysis.constraint_rank import INDEPENDENT
 from ...analysis.zero_tests import values_at, vanishing
 from ...errors import ConstraintError
 from ...model.call_signatures import (
@@ -19,8 +19,6 @@ from ..symbols import column, fresh_symbols, named_symbols
 from .mapping import FreeRows, Mapping, map_velocities
 from .space import MappedSpace
 
-# Relative size of what is new in an independent row or column.
-INDEPENDENT = mp.mpf('1e-8')
 # Keyword arguments of which only one may define the quasi-velocities.
 DEFINITIONS = frozenset({'mapping', 'inverse_mapping', 'q_dependent'})
 
