@@ -91,7 +91,7 @@ def higher_equations(system, directions, orders, names, lam):
 def highest_derivatives(equations, directions, lam, accelerations):
     """Graph of the highest derivatives, and of reactions by the states."""
     g, rows = directions.load(None, ('W',))
-    _, out = equations.graph.load(g, ('W', 'r', 'M'))
+    _, out = equations.graph.load(g, ('W', 'r'))
     highest = solve(g, out['W'], flat(out['r']))
     if highest is None:
         raise MissingIngredientError(
@@ -101,9 +101,7 @@ def highest_derivatives(equations, directions, lam, accelerations):
     lam, accelerations = inputs(g, lam), inputs(g, accelerations)
     return frozen(
         g, highest=highest, acceleration=accelerations, multipliers=lam,
-        constraint_forces=[g.dot(row, lam) for row in rows['W']],
-        forcing=[g.dot(row, accelerations) for row in out['M']],
-        M=GraphMatrix(g, out['M']))
+        constraint_forces=[g.dot(row, lam) for row in rows['W']])
 
 
 def primed(name, count):

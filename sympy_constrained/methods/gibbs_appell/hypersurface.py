@@ -161,12 +161,10 @@ class Hypersurface:
             M, Q, A, flat(b.rows), B, Z, self.dependent)
         if acceleration is None:
             raise self._unsolvable()
-        inertia = M @ acceleration
-        forces = inertia - Q
+        forces = M @ acceleration - Q
         return frozen(
-            g, M=M, acceleration=acceleration, constraint_forces=forces,
-            multipliers=self.multipliers(g, flat(forces.rows)),
-            forcing=inertia)
+            g, acceleration=acceleration, constraint_forces=forces,
+            multipliers=self.multipliers(g, flat(forces.rows)))
 
     def _unsolvable(self):
         if self.is_ideal:

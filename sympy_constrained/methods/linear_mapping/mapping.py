@@ -63,8 +63,7 @@ def map_velocities(system, free, us):
     ``a``, ``a0``           (o, o)   rows of the mapping, free ones first
     ``b``                   (o, o)   ``a^-1 = (N | b_A)``
     ``N``, ``nu``           (o, p)   ``w = N*u + nu``
-    ``w``, ``gamma``        (o, 1)   parent speeds, ``w' = N*u' + gamma``
-    ``mass``, ``forcing``   (p, p)   ``N^T*M*N``, ``N^T*(Q - M*gamma)``
+    ``mass``, ``forcing``   (p, p)   ``N^T*M*N``, ``N^T*(Q - M*(w' - N*u'))``
     ``X``, ``y``            (K, p)   ``lam = X*u' + y``; ``A1`` is one
     ``A``, ``A0``           (K, o)   constraints; ``slip = A*w = -A0``
     ``energy``, ...                  see :class:`.EquationsOfMotion`
@@ -109,8 +108,8 @@ def map_velocities(system, free, us):
     force = as_column(g, at(flat(out['Q']))) - M @ as_column(g, gamma)
     return frozen(
         g, a=GraphMatrix(g, a + A, o), a0=a0 + A0, b=inverse, N=N, nu=nu,
-        w=mapped, gamma=gamma, A=GraphMatrix(g, A, o), A0=A0,
-        slip=[-x for x in A0], mass=N.T @ inertia, forcing=N.T @ force,
+        A=GraphMatrix(g, A, o), A0=A0, slip=[-x for x in A0],
+        mass=N.T @ inertia, forcing=N.T @ force,
         X=b_A.T @ inertia, y=-(b_A.T @ force),
         A1=GraphMatrix(g, units(len(A)), len(A)), holonomic_jacobian=(
             GraphMatrix(g, out['holonomic_jacobian'], len(q))),
