@@ -240,6 +240,12 @@ def combination(used, names):
         for k, c in used.items()).replace('+ -', '- ') or '0'
 
 
+def rank_at(system, sample):
+    """Rank of ``A`` at the state of a sample, moved onto the constraints."""
+    with precise():
+        return len(examine(system, sample, 0).kept)
+
+
 def preferred_columns(system, report):
     """Columns of ``A`` that are preferred as pivots.
 
