@@ -18,8 +18,8 @@ from sympy_constrained.errors import (
     ConstraintError, SimulationError, UnsupportedFeatureError)
 from sympy_constrained.models import MODELS
 from sympy_constrained.numeric import (
-    Crossing, Reason, compile_equations, consistent_state, linearize,
-    sensitivities, simulate, steady_motions, sweep)
+    Crossing, Reason, Trajectory, compile_equations, consistent_state,
+    linearize, sensitivities, simulate, steady_motions, sweep)
 from sympy_constrained.numeric.integrate.ends import Pace
 from sympy_constrained.numeric.recursive.equations import Recursion
 
@@ -235,7 +235,7 @@ def test_a_net_of_hundred_bodies():
     assert motion.largest_residual < 1e-12
 
 
-def test_steps_are_recorded_backwards_too():
+def test_steps_are_recorded_backwards_too(tmp_path):
     arguments, values = pin_chain(4)
     equations = compile_equations(
         UdwadiaKalabaMethod(**arguments), values, recursion=True)
@@ -243,6 +243,8 @@ def test_steps_are_recorded_backwards_too():
     back = simulate(equations, (1, 0), there.x[-1])
     assert len(there) == there.statistics['steps'] + 1 and back.t[-1] == 0
     assert abs(back.x[-1] - there.x[0]).max() < 1e-7
+    back.save(tmp_path/'back.npz')
+    assert (Trajectory.load(tmp_path/'back.npz').x == back.x).all()
 
 
 def test_bodies_with_potential_energy_keep_their_energy():
