@@ -404,8 +404,8 @@ class Trajectory:
             'rank_changes': tuple(RankChange(**change)
                                   for change in tree['rank_changes'])})
         arrays = {name: getattr(result, name) for name in (*ARRAYS, *OPTIONAL)}
-        wrong = [name for name, array in arrays.items() if array is not None
-                 and (len(array) != len(result.t) or np.isnan(array).any())]
+        wrong = [name for name, array in arrays.items()
+                 if array is not None and len(array) != len(result.t)]
         steps = np.diff(result.t)
         if wrong or not ((steps > 0).all() or (steps < 0).all()):
             raise ValueError(

@@ -1,5 +1,6 @@
 """Motions by the recursive equations against those of the ordinary form."""
 import gc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -17,8 +18,8 @@ from sympy_constrained.errors import (
     ConstraintError, SimulationError, UnsupportedFeatureError)
 from sympy_constrained.models import MODELS
 from sympy_constrained.numeric import (
-    Crossing, Reason, compile_equations, consistent_state, linearize,
-    sensitivities, simulate, steady_motions)
+    Crossing, Reason, Trajectory, compile_equations, consistent_state,
+    linearize, sensitivities, simulate, steady_motions, sweep)
 from sympy_constrained.numeric.integrate.ends import Pace
 from sympy_constrained.numeric.recursive.equations import Recursion
 
@@ -234,7 +235,7 @@ def test_a_net_of_hundred_bodies():
     assert motion.largest_residual < 1e-12
 
 
-def test_steps_are_recorded_backwards_too():
+def test_steps_are_recorded_backwards_too(tmp_path):
     arguments, values = pin_chain(4)
     equations = compile_equations(
         UdwadiaKalabaMethod(**arguments), values, recursion=True)
@@ -242,6 +243,8 @@ def test_steps_are_recorded_backwards_too():
     back = simulate(equations, (1, 0), there.x[-1])
     assert len(there) == there.statistics['steps'] + 1 and back.t[-1] == 0
     assert abs(back.x[-1] - there.x[0]).max() < 1e-7
+    back.save(tmp_path/'back.npz')
+    assert (Trajectory.load(tmp_path/'back.npz').x == back.x).all()
 
 
 def test_bodies_with_potential_energy_keep_their_energy():
@@ -319,6 +322,18 @@ def test_other_constants():
     assert abs(still.x).max() == 0 and still.constants == {GRAVITY: 0.}
     with pytest.raises(ValueError, match='compilation'):
         simulate(equations, 1, np.zeros(10), inputs={symbols('f'): 1})
+
+
+def test_sweeps_are_made_here_and_in_threads():
+    equations, ordinary = forms(bricard())
+    varied, run = {GRAVITY: [0, 5, 9.81]}, {'t_span': 0.5, 't_eval': 3}
+    known = sweep(ordinary, varied, np.zeros(10), **run).values('q5')
+    with ThreadPoolExecutor(2) as threads:
+        for executor in None, threads:
+            found = sweep(equations, varied, np.zeros(10), executor, **run)
+            assert abs(found.values('q5') - known).max() < 1e-7
+    with pytest.raises(UnsupportedFeatureError, match='ThreadPoolExecutor'):
+        sweep(equations, varied, np.zeros(10), 2, **run)
 
 
 def test_loops_without_recursion_belong_to_the_method():

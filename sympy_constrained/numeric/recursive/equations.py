@@ -1,7 +1,6 @@
 """Recursive equations of a model, compiled."""
 from __future__ import annotations
 
-from copy import copy
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
@@ -113,13 +112,22 @@ class RecursiveEquations:
             raise ValueError(
                 "`inputs` and `backend` belong to the compilation of "
                 "recursive equations. Give them there.")
-        if not constants:
-            return self
-        result = copy(self)
-        result._decided = {}
-        result.p = read_only(self.constant_names.vector(
-            constants, 'constants', self.p))
+        return self.at_constants(read_only(self.constant_names.vector(
+            constants, 'constants', self.p))) if constants else self
+
+    def at_constants(self, p):
+        """The same equations with constants in order, which are not checked.
+        """
+        result = object.__new__(type(self))
+        result.__dict__ = {**self.__dict__, 'p': p, '_decided': {}}
         return result
+
+    def __reduce__(self):
+        raise UnsupportedFeatureError(
+            "Recursive equations are machine code of this process and cannot "
+            "be sent to another one, or saved. For a sweep pass a "
+            "`ThreadPoolExecutor` as `executor`, or compile the model with "
+            "`recursion=False`.")
 
     def parameters(self, p=None):
         """The constants as an array."""

@@ -64,7 +64,9 @@ class Job:
 
     def _together(self, tasks) -> dict:
         """Index -> trajectory of runs that a compiled loop makes together."""
-        if self.run is not simulate or not self.options.keys() <= OPTIONS:
+        if self.run is not simulate or not (
+                isinstance(self.compiled, CompiledEquations)
+                and self.options.keys() <= OPTIONS):
             return {}
         starts = []
         for task in tasks:

@@ -60,6 +60,7 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
     ==========
 
     compiled : CompiledEquations, a method or EquationsOfMotion
+        Or recursive equations, here or in threads (:doc:`/howto/large`).
     parameters : mapping or iterable of mappings, optional
         The constants that differ: a mapping from a constant to one value or
         to a value for each run, or one mapping for each run.
