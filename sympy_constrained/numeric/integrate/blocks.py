@@ -104,8 +104,8 @@ class Blocks:
             # The loop changes values of tables, and solutions for slopes.
             self._code = solver, *(
                 made() if self.tableau.gamma or run.compiled.tables else
-                run.compiled.once((Blocks, solver, run.on_set,
-                                   run.rates.work.outputs), made))
+                run.compiled.once(
+                    (Blocks, solver, run.on_set, run.rates.work), made))
         return self._code[1]
 
     def watch(self, t, y, rates, begins, steps, parameters):
@@ -121,14 +121,13 @@ class Blocks:
     def _made(self, solver, t, x):
         """The same, the code that is watched, and arrays in use."""
         compiled, projector = self.run.compiled, self.run.projector
-        rates, constants = compiled.native_rates(
-            solver, self.run.rates.work.outputs)
+        rates, constants = compiled.native_rates(solver, self.run.rates.work)
         watched = compiled.kept('watched', lambda: watched_code(compiled))
         if rates is None or watched is None:
             return None, None
         slopes, sizes, more = rates, [0]*5, 0
         if self.tableau.gamma:
-            found = compiled.slopes(solver, self.run.rates.work.outputs)
+            found = compiled.slopes(solver, self.run.rates.work)
             if found is None:
                 return None, None
             slopes, sizes, more = found.code, found.sizes, len(

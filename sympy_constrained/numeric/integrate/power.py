@@ -1,4 +1,15 @@
-"""The power that changes the energy of a constrained system."""
+r"""Power of everything that is not in the energy of a constrained system.
+
+.. math::
+
+   \dot E = P + Q_c^T u, \qquad Q_c = M\dot u - Q
+
+with the power :math:`P` of known forces that have no potential. Ideal
+constraints that do not move have :math:`Q_c^T u = 0`; prescribed motion, servo
+constraints, friction in constraints and some constraints that are nonlinear in
+the speeds do work. Both parts are integrated along with the motion only where
+they exist.
+"""
 from __future__ import annotations
 
 from contextlib import suppress
@@ -8,42 +19,20 @@ from ...graph import Graph, gradient
 from ..codegen.native import with_given
 
 
-class Work:
-    r"""Power of everything that is not in the energy.
-
-    .. math::
-
-       \dot E = P + Q_c^T u, \qquad Q_c = M\dot u - Q
-
-    with the power :math:`P` of known forces that have no potential. Ideal
-    constraints that do not move have :math:`Q_c^T u = 0`; prescribed motion,
-    servo constraints, friction in constraints and some constraints that are
-    nonlinear in the speeds do work. Both parts are integrated along with the
-    motion only where they exist.
-
-    Attributes
-    ==========
-
-    outputs : tuple of str
-        What :meth:`rate` needs, none if the energy is constant or unknown.
-
-    """
-
-    def __init__(self, compiled):
-        self.outputs = compiled.kept(Work, lambda: work_outputs(compiled))
-
-    def rate(self, outputs, speeds, accelerations):
-        """Power at a state, from the ``outputs`` there."""
-        power = 0.
-        if 'power' in outputs:
-            power += outputs['power'][0, 0]
-        if 'M' in outputs:
-            power += speeds@(outputs['M']@accelerations - outputs['Q'][:, 0])
-        return power
+def rate_of_work(outputs, speeds, accelerations):
+    """Power at a state, from the outputs of :func:`work_outputs` there."""
+    power = 0.
+    if 'power' in outputs:
+        power += outputs['power'][0, 0]
+    if 'M' in outputs:
+        power += speeds@(outputs['M']@accelerations - outputs['Q'][:, 0])
+    return power
 
 
 def work_outputs(compiled):
-    """The outputs of :class:`Work`."""
+    """Names of the outputs that the power needs, none if the energy is
+    constant or unknown.
+    """
     if not (compiled.has('energy') and compiled.has('power')):
         return ()
     graph = compiled.equations.graph
