@@ -26,7 +26,7 @@ class Rates:
             work_outputs, lambda: work_outputs(compiled))
         self.names = ('rates', 'W', 'r', *self.work)
         self.begin = np.append(x, 0.) if self.work else x
-        self.trouble = self.met = self.raised = self.form = None
+        self.trouble = self.met = self.raised = None
         self._quick = None, None        # a solver, and its compiled rates
 
     def __call__(self, t, y):
