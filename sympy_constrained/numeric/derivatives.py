@@ -166,6 +166,9 @@ class Derivative:
         if x.ndim != 2:
             return self._one(t, x, given, compiled.parameters(p))
         times, p = times_of(t, x), compiled.parameters(p, len(x))
+        if not self.plan.has_unknowns and not given:
+            return self._functions[-1](times, x, p)['out'].reshape(
+                len(x), *self.shape)
         if p.ndim == 1 and all(v.ndim == 1 for v in given) and len(x):
             return self._batch(times, x, given, p)
         given = [np.broadcast_to(v, (len(x), v.shape[-1])) for v in given]
@@ -194,9 +197,6 @@ class Derivative:
 
     def _batch(self, times, x, given, p):
         """The values at several states with the same constants."""
-        if not self.plan.stages and not self.plan.has_unknowns and not given:
-            return self._functions[-1](times, x, p)['out'].reshape(
-                len(x), *self.shape)
         native = None
         if self.plan.has_unknowns and not self.compiled.called:
             solver = self._solver(times[0], x[0], p)

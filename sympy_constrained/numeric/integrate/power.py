@@ -15,8 +15,6 @@ from __future__ import annotations
 from contextlib import suppress
 
 from ...errors import ConstrainedDynamicsError
-from ...graph import Graph, gradient
-from ..codegen.native import with_given
 
 
 def rate_of_work(outputs, speeds, accelerations):
@@ -68,32 +66,15 @@ def constraints_work(equations):
 def energy_rates(compiled, t, x, rates, p=None):
     """Rate of the energy at states that change at these rates.
 
-    None if the energy is unknown, calls Python inputs or has no gradient.
-    """
-    gradient = compiled.kept(
-        'energy_gradient', lambda: energy_gradient(compiled))
-    if gradient is None:
-        return None
-    try:
-        slopes = gradient(t, x, compiled.parameters(p, len(x)))[
-            'gradient'][:, 0]
-    except ArithmeticError:             # at the edge of a domain
-        return None
-    return slopes[:, 0] + (slopes[:, 1:]*rates).sum(axis=1)
-
-
-def energy_gradient(compiled):
-    """Derivatives of the energy by time and states, as a function, or None.
+    None if the energy is unknown, calls Python inputs or has no gradient, as
+    at the edge of a domain.
     """
     equations = compiled.equations
-    if not compiled.has('energy') or compiled.inputs.called.keys() & {
-            *equations.graph.symbols(('energy',))}:
+    if not compiled.has('energy') or not compiled.inputs.called.keys(
+            ).isdisjoint(equations.graph.symbols(('energy',))):
         return None
-    g, out = with_given(equations.graph, ('energy',),
-                        compiled.inputs.given).load()
-    moving = [g.input(x, dynamic=True)
-              for x in (equations.t, *equations.states)]
-    with suppress(ConstrainedDynamicsError):    # a function of the user
-        return compiled.group(Graph.freeze(g, {'gradient': (
-            [gradient(g, out['energy'][0][0], moving)], len(moving))}),
-            ('gradient',))
+    with suppress(ArithmeticError, ConstrainedDynamicsError):
+        slopes = compiled.jacobian('energy', (
+            equations.t, *equations.states))(t, x, p=p)[:, 0]
+        return slopes[:, 0] + (slopes[:, 1:]*rates).sum(axis=1)
+    return None
