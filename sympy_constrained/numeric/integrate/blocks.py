@@ -13,7 +13,7 @@ from scipy.integrate import DOP853, RK23, RK45
 
 from ...errors import ConstrainedDynamicsError
 from ...graph import Graph
-from ..manifold.correction import LEVELS, newton_code
+from ..manifold.correction import newton_code
 from .dense_output import Interpolant
 from .events import PARTS
 from .rodas import Rodas5P
@@ -138,10 +138,8 @@ class Blocks:
             rows = projector.rows(solver, t, x)
             if rows is None:
                 return None, None
-            rows = tuple(tuple(rows[name]) for name in LEVELS)
             p = compiled.parameters()
-            correct = compiled.kept(
-                ('projection', rows), lambda: newton_code(compiled, rows))
+            correct = newton_code(compiled, rows)
             if correct is None:
                 return None, None
             levels[2:4] = map(len, rows)

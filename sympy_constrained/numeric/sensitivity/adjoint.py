@@ -48,7 +48,7 @@ from ...errors import SingularEquationsError, UnsupportedFeatureError
 from ...graph import Graph
 from ...graph import gradient as slopes_of
 from ..codegen.native import with_given
-from ..manifold.correction import LEVELS, newton_code, newton_graph
+from ..manifold.correction import newton_code, newton_graph
 from ..names import Names, array, label
 from .jumps import kink, warn_of_jumps
 from .saltation import saltation
@@ -215,8 +215,7 @@ class Backward:
         """Arguments of the loop for the rank of a part, the places of the
         weights, and the arrays that these use.
         """
-        key = part.solver, part.rows and tuple(
-            tuple(part.rows[name]) for name in LEVELS)
+        key = part.solver, part.rows
         if key not in self.made:
             self.made[key] = self._code(*key)
         return self.made[key]
@@ -228,12 +227,10 @@ class Backward:
         levels = [len(compiled.q_index), len(compiled.u_index), 0, 0, 0]
         moving, count = sum(levels), len(self.vjp.plan.of)
         if rows:
-            correct = compiled.kept(
-                ('projection', rows), lambda: newton_code(compiled, rows))
             turn = compiled.kept(
                 ('turn', rows, constants),
                 lambda: turned(compiled, rows, constants))
-            natives = *natives[:2], correct, turn
+            natives = *natives[:2], newton_code(compiled, rows), turn
             levels[2:4] = map(len, rows)
         if None in natives:
             raise UnsupportedFeatureError(
@@ -263,7 +260,7 @@ def turned(compiled, rows, constants):
     projection, by states and constants.
     """
     names, equations = ('out',), compiled.equations
-    step = newton_graph(equations, dict(zip(LEVELS, rows)))
+    step = newton_graph(equations, rows)
     if step is None:
         return None
     g, out = with_given(
