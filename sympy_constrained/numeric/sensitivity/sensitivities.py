@@ -263,11 +263,8 @@ def variational_equations(compiled, by):
     return result.with_values(values(result))
 
 
-def start_derivatives(compiled, t, x, by, fixed, least=False):
-    """Derivatives of a start on the constraints, shape (ns, k).
-
-    With ``least`` those of least norm where the constraints leave a choice.
-    """
+def start_derivatives(compiled, t, x, by, fixed):
+    """Derivatives of a start on the constraints, shape (ns, k)."""
     names, states = compiled.names, compiled.states
     changed = {k: states.index(item) for k, item in enumerate(by)
                if item in states}
@@ -291,7 +288,7 @@ def start_derivatives(compiled, t, x, by, fixed, least=False):
     rank = int(np.sum(sigma > REDUNDANT*sigma.max(initial=0.)))
     involved = [names.labels[i] for i, column in zip(free, A.T)
                 if column.any()]
-    if rank < len(involved) and not least:
+    if rank < len(involved):
         raise ConstraintError(
             "The start has to change so that it stays on the constraints, and "
             f"they do not say how: {rank} independent constraints for "
