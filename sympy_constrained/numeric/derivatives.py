@@ -145,7 +145,6 @@ class Derivative:
 
     def __init__(self, compiled, plan):
         self.compiled, self.plan, self.shape = compiled, plan, plan.shape
-        self._last = None, None         # constants and a quick function
 
     def __call__(self, t, x, *values, p=None):
         """The values at a state, or at each of several."""
@@ -184,13 +183,10 @@ class Derivative:
             solver = self._solver(t, x, p)
             native = self._native(solver)
         if native is not None:
-            values = np.concatenate([p, solver.sizes, *given])
-            last, call = self._last     # other threads may replace it
-            if last != (solver, values.tobytes()):
-                call = native.bound((len(self.compiled.states),), values,
-                                    None, self.compiled.called)
-                self._last = (solver, values.tobytes()), call
-            found = call(float(t), x)
+            found = native.bound(
+                (len(self.compiled.states),),
+                np.concatenate([p, solver.sizes, *given]), None,
+                self.compiled.called)(float(t), x)
             if found is not None:
                 return found.reshape(self.shape)
         return self._by_stages(t, x, given, p).reshape(self.shape)
