@@ -241,7 +241,7 @@ class IDA:
         self.places = [*range(count), *[-1]*(len(y) - count)]
         form.y0[self.places], form.yp0[self.places] = y, rates(t, y)
         self.t, self.y, self.t_bound = form.t, y, t_bound
-        self.status, self.step_size, self.nfev = 'running', None, 0
+        self.status, self.nfev = 'running', 0
 
         def residual(t, y, yp, out):
             out[:] = self.residual(t, y, yp)
@@ -264,7 +264,6 @@ class IDA:
             return
         self.t_old, self.t = self.t, float(np.ravel(step.t)[-1])
         self.y = np.atleast_2d(step.y)[-1][self.places]
-        self.step_size = abs(self.t - self.t_old)
         if self.t == self.t_bound:
             self.status = 'finished'
 

@@ -62,9 +62,9 @@ RECORD = WRENCH + 6
 LEAST = 1e-13
 # Entries of the header.
 (COUNT, SPEEDS, STATES, CONSTANTS, NUMBERS, JOB_COUNT, ROW_COUNT, WIDTH, SIZE,
- Y_SIZE, CHECKS, POTENTIAL, LENGTH, AT_JOBS, AT_BODIES, AT_SPEEDS, AT_ROWS,
- AT_THROUGH, AT_RATES, AT_USE, AT_PLACES) = range(21)
-HEADER = 21
+ Y_SIZE, CORRECTS, CHECKS, POTENTIAL, LENGTH, AT_JOBS, AT_BODIES, AT_SPEEDS,
+ AT_ROWS, AT_THROUGH, AT_RATES, AT_USE, AT_PLACES) = range(22)
+HEADER = 22
 # Faults.
 SINGULAR, CONTRADICTION = 1, 2
 # Rows this short, of the longest, are rounding.
@@ -569,36 +569,21 @@ ADDRESSED = types.int32(types.float64, NUMBER, NUMBER, NUMBER,
                         types.CPointer(types.int64), NUMBER)
 
 
-@quick
-def arrays(x, p, tables, numbers):
-    """The arguments of the sweeps at addresses."""
-    tables = carray(tables, tables[LENGTH])
-    states = tables[STATES]
-    return (carray(x, states), carray(p, tables[CONSTANTS] - states), tables,
-            carray(numbers, tables[NUMBERS]))
-
-
 @lru_cache(maxsize=None)
 def solver():
-    """:func:`sweep` for addresses, compiled."""
+    """:func:`sweep` or :func:`correct`, as the tables say, for addresses."""
     @cfunc(ADDRESSED, cache=True)
     def code(t, x, p, out, tables, numbers):
-        x, p, tables, numbers = arrays(x, p, tables, numbers)
-        m = tables[ROW_COUNT]
-        return sweep(t, x, p, tables, numbers, carray(out, len(x) + m),
+        tables = carray(tables, tables[LENGTH])
+        states, m = tables[STATES], tables[ROW_COUNT]
+        x, p, numbers = (
+            carray(x, states), carray(p, tables[CONSTANTS] - states),
+            carray(numbers, tables[NUMBERS]))
+        if tables[CORRECTS]:
+            return correct(t, x, p, tables, numbers,
+                           carray(out, states + 3*m))
+        return sweep(t, x, p, tables, numbers, carray(out, states + m),
                      np.empty(tables[Y_SIZE]), np.empty((4, m)),
                      np.empty(tables[SIZE]))
-
-    return code
-
-
-@lru_cache(maxsize=None)
-def corrector():
-    """:func:`correct` for addresses, compiled."""
-    @cfunc(ADDRESSED, cache=True)
-    def code(t, x, p, out, tables, numbers):
-        x, p, tables, numbers = arrays(x, p, tables, numbers)
-        return correct(t, x, p, tables, numbers,
-                       carray(out, len(x) + 3*tables[ROW_COUNT]))
 
     return code

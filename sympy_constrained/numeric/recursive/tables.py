@@ -200,9 +200,9 @@ class Tables:
 
     # -- the array -------------------------------------------------------
 
-    def array(self, use=(), places=(), checks=True):
-        """The tables for the independent rows in ``use``, and those at the
-        level of places.
+    def array(self, use=(), places=None, checks=True):
+        """The tables for the independent rows in ``use``; for the correction
+        of states also those at the level of ``places``.
 
         Whether other rows are consistent with these is checked, or not.
         """
@@ -219,7 +219,8 @@ class Tables:
             head += [where[x[1]] if isinstance(x, tuple) else x
                      for row in rows for x in row]
         parts = [head, *self._lists]
-        for name, rows in (sweeps.AT_USE, use), (sweeps.AT_PLACES, places):
+        for name, rows in (
+                (sweeps.AT_USE, use), (sweeps.AT_PLACES, places or ())):
             head[name] = at
             chosen = [len(rows)]
             if len(rows):
@@ -227,7 +228,8 @@ class Tables:
                 chosen += [*(rows[k] for k in profile.order), *profile.tables]
             parts.append(chosen)
             at += len(chosen)
-        head[sweeps.CHECKS] = checks
+        head[sweeps.CORRECTS], head[sweeps.CHECKS] = (
+            places is not None, checks)
         tables = np.concatenate([np.array(x, np.int64) for x in parts])
         tables[sweeps.LENGTH] = len(tables)
         return tables
