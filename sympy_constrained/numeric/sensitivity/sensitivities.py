@@ -284,8 +284,7 @@ def start_derivatives(compiled, t, x, by, fixed):
     A = K[:, free]
     if not (np.abs(rest) > REDUNDANT).any():
         return dx
-    left, sigma, vh = np.linalg.svd(A, full_matrices=False)
-    rank = int(np.sum(sigma > REDUNDANT*sigma.max(initial=0.)))
+    change, _, rank, _ = np.linalg.lstsq(A, -rest, rcond=REDUNDANT)
     involved = [names.labels[i] for i, column in zip(free, A.T)
                 if column.any()]
     if rank < len(involved):
@@ -294,7 +293,6 @@ def start_derivatives(compiled, t, x, by, fixed):
             f"they do not say how: {rank} independent constraints for "
             f"{len(involved)} states ({', '.join(involved)}). Name "
             f"{len(involved) - rank} of these in `fixed`.")
-    change = -vh[:rank].T@((left[:, :rank].T@rest)/sigma[:rank, None])
     if np.abs(A@change + rest).max() > REDUNDANT*np.abs(rest).max():
         raise ConstraintError(
             "The start cannot stay on the constraints: too many states are "
