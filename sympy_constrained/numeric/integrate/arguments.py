@@ -71,8 +71,6 @@ def time_span(t_span):
 def check_sizes(**values):
     """Raise unless these are positive numbers, limits perhaps infinite."""
     for name, value in values.items():
-        if type(value) is float and 0 < value < np.inf:
-            continue
         is_limit = name in LIMITS
         with suppress(TypeError, ValueError):
             if np.ndim(value) == 0 and (
