@@ -39,6 +39,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from warnings import warn
 
 import numpy as np
@@ -160,7 +161,7 @@ class Backward:
         self.vjp = compiled.vjp('rates' if cost == 0 else (
             *(x.diff(time) for x in compiled.states), cost),
             (*compiled.states, *constants))
-        self.made = {}                  # (solver, rows) -> code
+        self.code = cache(self._code)
         self.visited = []               # times and states of each part
         self.kink = None                # a time where derivatives jump
 
@@ -173,7 +174,7 @@ class Backward:
         """Derivatives by the state before steps and by constants, and the
         integral of the cost; ``seeds`` are derivatives at ``times``.
         """
-        code, weights, _ = self.code(part)
+        code, weights, _ = self.code(part.solver, part.rows)
         tableau, h = self.tableau, part.ends - part.begins
         owners = np.maximum(np.searchsorted(np.sign(
             h[0])*part.begins, np.sign(h[0])*times) - 1, 0)
@@ -211,16 +212,10 @@ class Backward:
             times[where], X[where]) if len(where[0]) else 0.
         return lam, slope, integral
 
-    def code(self, part):
+    def _code(self, solver, rows):
         """Arguments of the loop for the rank of a part, the places of the
         weights, and the arrays that these use.
         """
-        key = part.solver, part.rows
-        if key not in self.made:
-            self.made[key] = self._code(*key)
-        return self.made[key]
-
-    def _code(self, solver, rows):
         compiled, constants = self.compiled, self.constants
         rates, p = compiled.native_rates(solver)
         natives = rates, self.vjp._native(solver), rates, rates
