@@ -71,10 +71,6 @@ class Sensitivities:
         :meth:`.CompiledEquations.jacobian` takes as ``of``.
         """
         compiled = self.equations
-        items = expressions if np.iterable(expressions) else (expressions,)
-        if {*items} <= {*compiled.states}:
-            places = [*map(compiled.states.index, items)]
-            return self.x[:, places], self.dx[:, places]
         derivatives = compiled.jacobian(expressions)(self.t, self.x)@self.dx
         constants = [k for k, item in enumerate(self.by)
                      if item in compiled.constants]
