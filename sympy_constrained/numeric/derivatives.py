@@ -145,7 +145,6 @@ class Derivative:
 
     def __init__(self, compiled, plan):
         self.compiled, self.plan, self.shape = compiled, plan, plan.shape
-        self._last = None, None         # constants and a quick function
 
     def __call__(self, t, x, *values, p=None):
         """The values at a state, or at each of several."""
@@ -166,6 +165,9 @@ class Derivative:
         if x.ndim != 2:
             return self._one(t, x, given, compiled.parameters(p))
         times, p = times_of(t, x), compiled.parameters(p, len(x))
+        if not self.plan.has_unknowns and not given:
+            return self._functions[-1](times, x, p)['out'].reshape(
+                len(x), *self.shape)
         if p.ndim == 1 and all(v.ndim == 1 for v in given) and len(x):
             return self._batch(times, x, given, p)
         given = [np.broadcast_to(v, (len(x), v.shape[-1])) for v in given]
@@ -181,22 +183,16 @@ class Derivative:
             solver = self._solver(t, x, p)
             native = self._native(solver)
         if native is not None:
-            values = np.concatenate([p, solver.sizes, *given])
-            last, call = self._last     # other threads may replace it
-            if last != (solver, values.tobytes()):
-                call = native.bound((len(self.compiled.states),), values,
-                                    None, self.compiled.called)
-                self._last = (solver, values.tobytes()), call
-            found = call(float(t), x)
+            found = native.bound(
+                (len(self.compiled.states),),
+                np.concatenate([p, solver.sizes, *given]), None,
+                self.compiled.called)(float(t), x)
             if found is not None:
                 return found.reshape(self.shape)
         return self._by_stages(t, x, given, p).reshape(self.shape)
 
     def _batch(self, times, x, given, p):
         """The values at several states with the same constants."""
-        if not self.plan.stages and not self.plan.has_unknowns and not given:
-            return self._functions[-1](times, x, p)['out'].reshape(
-                len(x), *self.shape)
         native = None
         if self.plan.has_unknowns and not self.compiled.called:
             solver = self._solver(times[0], x[0], p)

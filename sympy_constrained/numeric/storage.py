@@ -66,7 +66,7 @@ def read_archive(path, make):
     ValueError if it is damaged, with whatever exception, OSError if it cannot
     be opened.
     """
-    with open(as_path(path), 'rb') as stream:
+    with open(path, 'rb') as stream:
         try:
             with np.load(stream, allow_pickle=False) as file:
                 tree = json.loads(
@@ -82,16 +82,6 @@ def read_archive(path, make):
             ) from error
 
 
-def as_path(path):
-    """A ``Path``; a number would be the descriptor of an open file."""
-    try:
-        return Path(os.fsdecode(path))
-    except TypeError:
-        raise TypeError(
-            f"`path` is {path!r}, which is no path. Give the name of a file "
-            "as text or as a `pathlib.Path`.") from None
-
-
 def written(path, write):
     """Let ``write`` write a file that appears when it is complete.
 
@@ -99,11 +89,6 @@ def written(path, write):
     """
     if os.path.islink(path):
         path = Path(os.path.realpath(path))
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"{str(path)!r} cannot be written: the folder "
-            f"{str(path.parent)!r} does not exist. Make it, or choose another "
-            "`path`.")
     temporary = path.with_name(f'.{uuid4().hex}')
     try:
         with open(temporary, 'xb') as file:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from sympy.core.function import AppliedUndef
@@ -11,7 +12,7 @@ from .integrate.dense_output import DenseOutput, hermite
 from .names import Names, array, label, sentence
 from .outcome import Event, RankChange, Reason
 from .storage import (
-    as_path, frame, read_archive, write_archive, write_csv)
+    frame, read_archive, write_archive, write_csv)
 
 
 ARRAYS = ('t', 'x', 'rates', 'residuals', 'multipliers', 'constraint_forces',
@@ -368,7 +369,7 @@ class Trajectory:
         only when the new one is complete.
 
         """
-        path = as_path(path)
+        path = Path(path)
         if path.suffix == '.npz':
             write_archive(path, self._tree())
         elif path.suffix == '.csv':
@@ -396,21 +397,13 @@ class Trajectory:
 
     @classmethod
     def _restored(cls, tree) -> Trajectory:
-        result = cls(**{
+        return cls(**{
             **tree, **{name: tuple(tree[name])
                        for name in (*NAMES, 'passages')},
             'reason': Reason[tree['reason']],
             'events': tuple(Event(**event) for event in tree['events']),
             'rank_changes': tuple(RankChange(**change)
                                   for change in tree['rank_changes'])})
-        arrays = {name: getattr(result, name) for name in (*ARRAYS, *OPTIONAL)}
-        wrong = [name for name, array in arrays.items()
-                 if array is not None and len(array) != len(result.t)]
-        steps = np.diff(result.t)
-        if wrong or not ((steps > 0).all() or (steps < 0).all()):
-            raise ValueError(
-                f"wrong entries of {', '.join(wrong) or 'the times'}")
-        return result
 
     def to_table(self) -> dict:
         """Name of a column -> array of shape (N,).

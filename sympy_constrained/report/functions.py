@@ -9,7 +9,7 @@ from ..numeric.codegen.native import with_given
 from ..numeric.codegen.solution import power, solved_graph
 from ..numeric.compiled import (
     CompiledEquations, compile_equations, equations_of)
-from ..numeric.integrate.power import Work
+from ..numeric.integrate.power import work_outputs
 from ..numeric.names import label
 from ..numeric.table import Table
 
@@ -103,7 +103,7 @@ class Functions:
         """
         compiled = self.compiled
         equations = compiled.equations
-        outputs = Work(compiled).outputs
+        outputs = work_outputs(compiled)
         builder, refs = drift or (None, [])
         g, out = equations.graph.load(builder, outputs)
         rates = [Dummy() for _ in equations.states]

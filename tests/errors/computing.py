@@ -194,12 +194,6 @@ STARTS = (
          ValueError, "`t_eval` is 'abc', which is neither",
          'a number of output times nor a sequence of finite times',
          'Give a whole number from 2, or times between 0 and 0.1'),
-    Case('more output times than fit', lambda: run(t_eval=10**12), ValueError,
-         '`t_eval` asks for 1e+12 output times',
-         'more than a trajectory can hold', 'Ask for fewer'),
-    Case('a trajectory in a file that is a number', lambda: run().save(3),
-         TypeError, '`path` is 3', 'which is no path',
-         'Give the name of a file as text'),
     Case('an event that is a function of the time alone', lambda: run(
         events=lambda t: t),
          TypeError, '`events[0]` cannot be called with (t, x)',

@@ -45,7 +45,7 @@ CASES = (
     Case('a file in a folder that is not there',
          lambda: MOTION.save('no_such_folder/motion.csv'),
          FileNotFoundError, "'no_such_folder/motion.csv' cannot be written",
-         "the folder 'no_such_folder' does not exist", 'Make it, or choose'),
+         'No such file or directory', 'Choose another `path`'),
     Case('a file with a name that is too long',
          lambda: MOTION.save(f'{"x"*300}.csv'), OSError,
          'x.csv\' cannot be written', 'File name too long',

@@ -253,16 +253,6 @@ def test_files_that_are_no_trajectories(content, tmp_path):
         Trajectory.load(path)
 
 
-@pytest.mark.parametrize('change', [
-    {'t': np.full(21, 1.)}, {'t': np.roll(np.arange(21.), 5)},
-    {'t': np.r_[np.arange(20.), np.nan]}, {'x': np.zeros((20, 4))}])
-def test_a_file_with_wrong_entries(motion, tmp_path, change):
-    path = tmp_path/'run.npz'
-    replace(motion, **change).save(path)
-    with pytest.raises(ValueError, match='is no trajectory, or it is damaged'):
-        Trajectory.load(path)
-
-
 def damaged(data, count):
     """Yield shortened copies and copies with some changed bits.
 

@@ -65,7 +65,7 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=(),
     and column of ``W``, whose products are the usual size of its entries.
     With ``agree``, which needs ``sizes``, rows that are not kept are checked,
     too. From the outputs ``work`` the power that changes the energy is
-    computed (class ``Work``); it follows the rates.
+    computed; it follows the rates.
     """
     g, out = equations.graph.load(None, ('rates', 'W', 'r', *work))
     found = solved(g, out, equations, kept, sizes, agree, stages)

@@ -13,7 +13,7 @@ from scipy.integrate import DOP853, RK23, RK45
 
 from ...errors import ConstrainedDynamicsError
 from ...graph import Graph
-from ..manifold.correction import LEVELS, newton_code
+from ..manifold.correction import newton_code
 from .dense_output import Interpolant
 from .events import PARTS
 from .rodas import Rodas5P
@@ -104,8 +104,8 @@ class Blocks:
             # The loop changes values of tables, and solutions for slopes.
             self._code = solver, *(
                 made() if self.tableau.gamma or run.compiled.tables else
-                run.compiled.once((Blocks, solver, run.on_set,
-                                   run.rates.work.outputs), made))
+                run.compiled.once(
+                    (Blocks, solver, run.on_set, run.rates.work), made))
         return self._code[1]
 
     def watch(self, t, y, rates, begins, steps, parameters):
@@ -121,14 +121,13 @@ class Blocks:
     def _made(self, solver, t, x):
         """The same, the code that is watched, and arrays in use."""
         compiled, projector = self.run.compiled, self.run.projector
-        rates, constants = compiled.native_rates(
-            solver, self.run.rates.work.outputs)
+        rates, constants = compiled.native_rates(solver, self.run.rates.work)
         watched = compiled.kept('watched', lambda: watched_code(compiled))
         if rates is None or watched is None:
             return None, None
         slopes, sizes, more = rates, [0]*5, 0
         if self.tableau.gamma:
-            found = compiled.slopes(solver, self.run.rates.work.outputs)
+            found = compiled.slopes(solver, self.run.rates.work)
             if found is None:
                 return None, None
             slopes, sizes, more = found.code, found.sizes, len(
@@ -139,10 +138,8 @@ class Blocks:
             rows = projector.rows(solver, t, x)
             if rows is None:
                 return None, None
-            rows = tuple(tuple(rows[name]) for name in LEVELS)
             p = compiled.parameters()
-            correct = compiled.kept(
-                ('projection', rows), lambda: newton_code(compiled, rows))
+            correct = newton_code(compiled, rows)
             if correct is None:
                 return None, None
             levels[2:4] = map(len, rows)

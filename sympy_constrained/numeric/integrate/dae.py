@@ -4,24 +4,22 @@ The form of Gear, Gupta and Leimkuhler, of index one (:doc:`/theory/numbers`).
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import BarycentricInterpolator
 from sympy import Dummy
 
 from ...errors import MissingIngredientError, NotFiniteError
 from ...graph import Graph, jacobian
+from ..codegen.solution import power
 from ..compiled import CompiledEquations, compile_equations
-from ..linear.solver import LinearSolver
 from ..manifold.correction import independent
 from ..names import label
+from .passage import Polynomial
 
 
 # The tolerance of multipliers in multiples of that of states.
 LOOSE = 1e4
-# Nodes and weights of the integral of the power over a step.
-PLACES, WEIGHTS = np.polynomial.legendre.leggauss(4)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +52,6 @@ class DAEForm:
     algebraic: np.ndarray
     multiplier: np.ndarray
     _functions: tuple
-    _solver: LinearSolver
 
     def __repr__(self):
         return (f'<DAEForm: {len(self.names)} equations, '
@@ -71,12 +68,6 @@ class DAEForm:
         by_y = np.zeros((len(self.names),)*2)
         by_y[:, :len(self.compiled.states)] = blocks['by_y']
         return by_y, blocks['by_yp']
-
-    def _at(self, t, x):
-        """The same form for a start at another state."""
-        t, y0, yp0 = beginning(self.compiled, self._solver, t, x,
-                               len(self.names))
-        return replace(self, t=t, y0=y0, yp0=yp0)
 
     def _split(self, y, yp):
         x = np.asarray(y, dtype=float)[:len(self.compiled.states)]
@@ -120,35 +111,43 @@ def dae_form(model, start, t=0., constants=None, inputs=None) -> DAEForm:
 
     """
     compiled = compile_equations(model, constants, inputs)
-    x = compiled.names.vector(start, 'start')
+    return form_at(compiled, t, compiled.names.vector(start, 'start'))
+
+
+def form_at(compiled, t, x, work=()):
+    """The :class:`DAEForm` at a state; with the outputs ``work`` the work is
+    the last entry of ``y``.
+    """
     solver = compiled.linear_solver(t, x)
     size = len(compiled.unknowns)
-    rows, columns = solver.kept or (np.arange(size),)*2
+    rows, columns = map(tuple, solver.kept or (range(size),)*2)
     outputs = [f'{name}_jacobian' for name, _ in compiled.levels]
     gradients = compiled.evaluate(outputs, t, x)
-    kept = [independent(gradients[name]) for name in outputs]
-    graph, symbols, names, algebraic = dae_graph(
-        compiled, rows.tolist(), columns.tolist(), kept)
-    return DAEForm(
-        compiled, names, *beginning(compiled, solver, t, x, len(names)),
-        algebraic, np.arange(len(names)) >= len(x), tuple(
+    kept = tuple(tuple(independent(gradients[name])) for name in outputs)
+
+    def made():
+        graph, symbols, *found = dae_graph(
+            compiled, rows, columns, kept, work)
+        return *found, tuple(
             compiled.group(graph, group, symbols)
-            for group in (('residual',), ('by_y', 'by_yp'))), solver)
+            for group in (('residual',), ('by_y', 'by_yp')))
 
-
-def beginning(compiled, solver, t, x, size):
-    """``t``, ``y`` and ``y'`` at a state."""
-    W, r = compiled.matrices(t, x)
-    z, _ = solver.solve(W, r)
-    columns = np.arange(len(z)) if solver.kept is None else solver.kept[1]
-    multipliers = z[columns[columns >= compiled.motion]]
+    names, algebraic, functions = compiled.kept(
+        (DAEForm, rows, columns, kept, work), made)
+    z, _ = solver.solve(*compiled.matrices(t, x))
+    multipliers = z[[j for j in columns if j >= compiled.motion]]
     rates = compiled.rhs(t, x, solver=solver)
-    extra = size - len(x)
-    return (float(t), np.concatenate([x, np.zeros(extra)]), np.concatenate([
-        rates, multipliers, np.zeros(extra - len(multipliers))]))
+    y, yp = np.zeros((2, len(names)))
+    y[:len(x)] = x
+    yp[:len(x) + len(multipliers)] = *rates, *multipliers
+    multiplier = np.arange(len(names)) >= len(x)
+    if work:
+        multiplier[-1] = False
+    return DAEForm(compiled, names, float(t), y, yp, algebraic, multiplier,
+                   functions)
 
 
-def dae_graph(compiled, rows, columns, kept):
+def dae_graph(compiled, rows, columns, kept, work):
     """The graph of the residual, the symbols of ``y'``, names, ``algebraic``,
     from independent ``rows`` and ``columns`` of ``W`` and residuals ``kept``.
     """
@@ -173,13 +172,20 @@ def dae_graph(compiled, rows, columns, kept):
     dynamics, is_constraint = dynamic_rows(equations, g, out, rows, z)
     residual = [g.sub(x, f) for x, [f] in zip(rates, out['rates'])]
     residual += dynamics + [row for _, _, row, _ in corrections]
+    algebraic = [False]*count + is_constraint + [True]*len(corrections)
+    if work:
+        names, algebraic = [*names, 'work'], [*algebraic, False]
+        symbols.append(Dummy('power'))
+        derivatives.append(g.input(symbols[-1], dynamic=True))
+        residual.append(g.sub(derivatives[-1], power(
+            g, {name: out[name] for name in work}, equations,
+            [[x] for x in rates])))
     x = [g.input(item, dynamic=True) for item in equations.states]
     graph = Graph.freeze(g, {
         'residual': ([[e] for e in residual], 1),
         'by_y': (jacobian(g, residual, x), ns),
         'by_yp': (jacobian(g, residual, derivatives), len(names))})
-    return graph, symbols, tuple(names), np.array(
-        [False]*count + is_constraint + [True]*len(corrections))
+    return graph, symbols, tuple(names), np.array(algebraic)
 
 
 def corrected_rows(compiled, out, kept):
@@ -217,8 +223,7 @@ def dynamic_rows(equations, g, out, rows, z):
 class IDA:
     """IDA of SUNDIALS, by scikit-sundae, with SciPy's interface.
 
-    It also integrates the work, if ``y`` and ``rates`` contain it. The rates
-    keep the form for the next start.
+    It also integrates the work, if ``y`` and ``rates`` contain it.
     """
 
     def __init__(self, rates, t, y, t_bound, *, rtol, atol, max_step):
@@ -229,14 +234,14 @@ class IDA:
                 "method='IDA' needs the package scikit-sundae, which is not "
                 "installed. Install it (pip install scikit-sundae), or use "
                 "'Radau' of SciPy.") from error
-        x = y[:len(rates.compiled.states)]
-        rates.form = self.form = form = rates.form._at(t, x) if (
-            rates.form) else dae_form(rates.compiled, x, t)
-        self.rates, self.t_bound = rates, t_bound
-        self.t, self.y, self.status = form.t, y, 'running'
-        self.step_size = None
-        self.nfev = 0
-        self.count = len(form.compiled.states)
+        count = len(rates.compiled.states)
+        self.form = form = form_at(
+            rates.compiled, t, y[:count], rates.work)
+        # Positions of the states and the work among the unknowns.
+        self.places = [*range(count), *[-1]*(len(y) - count)]
+        form.y0[self.places], form.yp0[self.places] = y, rates(t, y)
+        self.t, self.y, self.t_bound = form.t, y, t_bound
+        self.status, self.nfev = 'running', 0
 
         def residual(t, y, yp, out):
             out[:] = self.residual(t, y, yp)
@@ -254,23 +259,25 @@ class IDA:
     def step(self):
         step = self.solver.step(self.t_bound, method='onestep',
                                 tstop=self.t_bound)
-        t, y = float(np.ravel(step.t)[-1]), np.atleast_2d(step.y)[-1]
         if not step.success:
             self.status = 'failed'
             return
-        self.accept(t, y.copy())
-        if t == self.t_bound:
+        self.t_old, self.t = self.t, float(np.ravel(step.t)[-1])
+        self.y = np.atleast_2d(step.y)[-1][self.places]
+        if self.t == self.t_bound:
             self.status = 'finished'
 
-    def states(self, start, end):
+    def dense_output(self):
         """A polynomial of degree five, the largest of IDA, through its values.
 
         The last node brings IDA back to its state.
         """
-        times = nodes(start, end)
-        values = [np.atleast_2d(self.solver.step(s).y)[-1][:self.count]
-                  for s in times]
-        return BarycentricInterpolator(times, values)
+        places = np.cos(np.pi*np.arange(5, 0, -1)/5)
+        start, end = self.t_old, self.t
+        times = [*(start + end + (end - start)*places)/2, end]
+        return Polynomial(times, [
+            np.atleast_2d(self.solver.step(s).y)[-1][self.places]
+            for s in times])
 
     def residual(self, t, y, yp):
         """The residual; nan, where it has no value, shortens the step."""
@@ -279,46 +286,3 @@ class IDA:
             return self.form.residual(t, y, yp)
         except NotFiniteError:
             return np.full(len(y), np.nan)
-
-    def accept(self, t, y):
-        """Move to a new state, and add the work of the step."""
-        t_old, work = self.t, self.y[self.count:]
-        if len(work):
-            work = work + self.work(t_old, t, self.states(t_old, t))
-        self.step_size = abs(t - t_old)
-        self.t_old, self.t = t_old, t
-        self.y = np.append(y[:self.count], work)
-
-    def work(self, start, end, states):
-        """Integral of the power in a part of the step."""
-        power = [self.rates(t, np.append(states(t), 0.))[-1]
-                 for t in (start + end + (end - start)*PLACES)/2]
-        return (end - start)/2*WEIGHTS@power
-
-    def dense_output(self):
-        """``t -> states and work`` in the last step."""
-        start, end, work = self.t_old, self.t, self.y[self.count:]
-        states = self.states(start, end)
-        if not len(work):
-            return Path(states)
-        times = nodes(start, end)
-        return Path(states, BarycentricInterpolator(times, [
-            work - self.work(t, end, states) for t in times]))
-
-
-class Path:
-    """Interpolants of a step, columns for several times as in SciPy."""
-
-    def __init__(self, *parts):
-        self.parts = parts
-
-    def __call__(self, t):
-        if np.ndim(t):
-            return np.array([self(s) for s in t]).T
-        return np.concatenate([part(t) for part in self.parts])
-
-
-def nodes(start, end):
-    """Times that determine a polynomial of degree five, the end as last."""
-    places = np.cos(np.pi*np.arange(5, 0, -1)/5)
-    return [*(start + end + (end - start)*places)/2, end]

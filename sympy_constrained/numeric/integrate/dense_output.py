@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 from scipy.interpolate import CubicHermiteSpline
 
 
@@ -16,11 +17,8 @@ class Interpolant(NamedTuple):
     powers: np.ndarray
 
     def __call__(self, t):
-        part = (np.asarray(t) - self.t)/self.h
-        change = 0.
-        for row in self.powers[::-1]:
-            change = np.multiply.outer(part, np.ones(len(row)))*(change + row)
-        return (self.y + change).T
+        return polyval((np.asarray(t) - self.t)/self.h,
+                       np.vstack([self.y, self.powers]))
 
 
 class Piece(NamedTuple):

@@ -1,49 +1,36 @@
-"""The power that changes the energy of a constrained system."""
+r"""Power of everything that is not in the energy of a constrained system.
+
+.. math::
+
+   \dot E = P + Q_c^T u, \qquad Q_c = M\dot u - Q
+
+with the power :math:`P` of known forces that have no potential. Ideal
+constraints that do not move have :math:`Q_c^T u = 0`; prescribed motion, servo
+constraints, friction in constraints and some constraints that are nonlinear in
+the speeds do work. Both parts are integrated along with the motion only where
+they exist.
+"""
 from __future__ import annotations
 
 from contextlib import suppress
 
 from ...errors import ConstrainedDynamicsError
-from ...graph import Graph, gradient
-from ..codegen.native import with_given
 
 
-class Work:
-    r"""Power of everything that is not in the energy.
-
-    .. math::
-
-       \dot E = P + Q_c^T u, \qquad Q_c = M\dot u - Q
-
-    with the power :math:`P` of known forces that have no potential. Ideal
-    constraints that do not move have :math:`Q_c^T u = 0`; prescribed motion,
-    servo constraints, friction in constraints and some constraints that are
-    nonlinear in the speeds do work. Both parts are integrated along with the
-    motion only where they exist.
-
-    Attributes
-    ==========
-
-    outputs : tuple of str
-        What :meth:`rate` needs, none if the energy is constant or unknown.
-
-    """
-
-    def __init__(self, compiled):
-        self.outputs = compiled.kept(Work, lambda: work_outputs(compiled))
-
-    def rate(self, outputs, speeds, accelerations):
-        """Power at a state, from the ``outputs`` there."""
-        power = 0.
-        if 'power' in outputs:
-            power += outputs['power'][0, 0]
-        if 'M' in outputs:
-            power += speeds@(outputs['M']@accelerations - outputs['Q'][:, 0])
-        return power
+def rate_of_work(outputs, speeds, accelerations):
+    """Power at a state, from the outputs of :func:`work_outputs` there."""
+    power = 0.
+    if 'power' in outputs:
+        power += outputs['power'][0, 0]
+    if 'M' in outputs:
+        power += speeds@(outputs['M']@accelerations - outputs['Q'][:, 0])
+    return power
 
 
 def work_outputs(compiled):
-    """The outputs of :class:`Work`."""
+    """Names of the outputs that the power needs, none if the energy is
+    constant or unknown.
+    """
     if not (compiled.has('energy') and compiled.has('power')):
         return ()
     graph = compiled.equations.graph
@@ -79,32 +66,15 @@ def constraints_work(equations):
 def energy_rates(compiled, t, x, rates, p=None):
     """Rate of the energy at states that change at these rates.
 
-    None if the energy is unknown, calls Python inputs or has no gradient.
-    """
-    gradient = compiled.kept(
-        'energy_gradient', lambda: energy_gradient(compiled))
-    if gradient is None:
-        return None
-    try:
-        slopes = gradient(t, x, compiled.parameters(p, len(x)))[
-            'gradient'][:, 0]
-    except ArithmeticError:             # at the edge of a domain
-        return None
-    return slopes[:, 0] + (slopes[:, 1:]*rates).sum(axis=1)
-
-
-def energy_gradient(compiled):
-    """Derivatives of the energy by time and states, as a function, or None.
+    None if the energy is unknown, calls Python inputs or has no gradient, as
+    at the edge of a domain.
     """
     equations = compiled.equations
-    if not compiled.has('energy') or compiled.inputs.called.keys() & {
-            *equations.graph.symbols(('energy',))}:
+    if not compiled.has('energy') or not compiled.inputs.called.keys(
+            ).isdisjoint(equations.graph.symbols(('energy',))):
         return None
-    g, out = with_given(equations.graph, ('energy',),
-                        compiled.inputs.given).load()
-    moving = [g.input(x, dynamic=True)
-              for x in (equations.t, *equations.states)]
-    with suppress(ConstrainedDynamicsError):    # a function of the user
-        return compiled.group(Graph.freeze(g, {'gradient': (
-            [gradient(g, out['energy'][0][0], moving)], len(moving))}),
-            ('gradient',))
+    with suppress(ArithmeticError, ConstrainedDynamicsError):
+        slopes = compiled.jacobian('energy', (
+            equations.t, *equations.states))(t, x, p=p)[:, 0]
+        return slopes[:, 0] + (slopes[:, 1:]*rates).sum(axis=1)
+    return None

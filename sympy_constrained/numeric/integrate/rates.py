@@ -1,11 +1,14 @@
 """The equations of motion as a function for integrators."""
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
+from scipy.optimize import approx_fprime
 
 from ..manifold.projection import size_of
 from .ends import TROUBLE
-from .power import Work
+from .power import rate_of_work, work_outputs
 
 
 # The least size of a state, relative to the largest, in differences.
@@ -22,10 +25,11 @@ class Rates:
     def __init__(self, compiled, x, rank, feedback=None):
         self.compiled, self.rank, self.feedback = compiled, rank, feedback
         self.size = len(x)
-        self.work = Work(compiled)
-        self.names = ('rates', 'W', 'r', *self.work.outputs)
-        self.begin = np.append(x, 0.) if self.work.outputs else x
-        self.trouble = self.met = self.raised = self.form = None
+        self.work = compiled.kept(
+            work_outputs, lambda: work_outputs(compiled))
+        self.names = ('rates', 'W', 'r', *self.work)
+        self.begin = np.append(x, 0.) if self.work else x
+        self.trouble = self.met = self.raised = None
         self._quick = None, None        # a solver, and its compiled rates
 
     def __call__(self, t, y):
@@ -52,7 +56,7 @@ class Rates:
         solver = self.rank.solver
         if self._quick[0] is not solver:
             self._quick = solver, self.compiled.quick_rates(
-                solver, work=self.work.outputs)
+                solver, work=self.work)
         quick = self._quick[1]
         rates = None if quick is None else quick(t, y)
         if rates is not None:
@@ -60,17 +64,17 @@ class Rates:
         outputs = self.compiled.evaluate(self.names, t, x)
         z, _ = solver.solve(outputs['W'], outputs['r'][:, 0])
         parts = [outputs['rates'][:, 0], z[:self.compiled.motion]]
-        if not self.work.outputs:
+        if not self.work:
             return np.concatenate(parts)
         rates = np.concatenate([*parts, [0.]])
         index = self.compiled.u_index
-        rates[-1] = self.work.rate(outputs, x[index], rates[index])
+        rates[-1] = rate_of_work(outputs, x[index], rates[index])
         return rates
 
     def jacobian(self, t, y):
         """Derivatives of the rates by the states."""
         slopes = self.feedback is None and self.compiled.slopes(
-            self.rank.solver, self.work.outputs)
+            self.rank.solver, self.work)
         if slopes:
             x = y[:self.size]
             try:
@@ -88,8 +92,5 @@ class Rates:
         SciPy's take ``atol`` as the size of a zero state, often too small.
         """
         size = np.maximum(np.abs(y), SMALL*size_of(y))
-        size *= np.sqrt(np.finfo(float).eps)
-        rates = self(t, y)
-        return np.column_stack([
-            (self(t, y + step) - rates)/step[k]
-            for k, step in enumerate(np.diag((y + size) - y))])
+        return approx_fprime(
+            y, partial(self, t), np.sqrt(np.finfo(float).eps)*size)

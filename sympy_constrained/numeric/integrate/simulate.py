@@ -313,7 +313,7 @@ def _start(compiled, t, x, initial, tolerance, is_projected):
     """The start as it is used, which is on the constraints if projected."""
     if initial == 'project':
         return consistent_state(compiled, x, t=t)
-    distances = check_consistent(compiled, t, x, tolerance=tolerance).distances
+    distances = check_consistent(compiled, t, x, tolerance).distances
     if is_projected and not (distances <= CLOSE).all():
         return project(compiled, t, x).x
     return x

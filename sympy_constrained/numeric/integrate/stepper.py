@@ -62,7 +62,7 @@ class Run(Integration):
         self.kink = None                # at which the solver ends
         self.rates = Rates(compiled, x, self.rank, feedback)
         self.records = Records(
-            compiled, self.rank, bool(self.rates.work.outputs))
+            compiled, self.rank, bool(self.rates.work))
         self.events = Events(events, self.t, x)
         self.units = dict(units)
         self.blocks: Blocks | None = None

@@ -53,7 +53,7 @@ class Taylor(OdeSolver):
 
     def integrator(self):
         """heyoka's integrator at the state, one for each thread."""
-        rates, work = self.rates, self.rates.work.outputs
+        rates, work = self.rates, self.rates.work
         compiled, solver = rates.compiled, rates.rank.solver
         taylor = compiled.kept(
             ('taylor', solver.leaves_out_rows_only, solver.rows_in_use, work,
@@ -120,7 +120,7 @@ class TaylorBlocks(Blocks):
         raw, drift = Y.copy(), np.empty(count)
         made = self.projected(code, T[1:], Y[1:], drift)
         native, constants = run.compiled.native_rates(
-            run.rank.solver, run.rates.work.outputs)
+            run.rank.solver, run.rates.work)
         rates, bad = native.batch(len(T), T, Y.T, constants)
         near = leading(np.abs(Y - raw)[1:].max(axis=1) <= max(
             FAR*solver.tolerance, LEAST)*size_of(Y))

@@ -7,7 +7,6 @@ from itertools import takewhile
 from warnings import warn
 
 import numpy as np
-from scipy.linalg.lapack import dgetrf
 
 from ...errors import (
     ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
@@ -136,9 +135,7 @@ class CarriedRank:
 
     def _watch_sign(self, W):
         """Raise if the determinant has changed its sign since the start."""
-        lu, pivots, _ = dgetrf(W*self.solver.first.scale)
-        swaps = np.count_nonzero(pivots != np.arange(len(pivots)))
-        sign = np.prod(np.sign(lu.diagonal()))*(-1)**swaps
+        sign, _ = np.linalg.slogdet(W*self.solver.first.scale)
         if sign*self._sign < 0:
             raise SingularEquationsError(
                 "The determinant of the equations has changed its sign since "

@@ -140,7 +140,7 @@ def _from_guess(compiled, t, start, p, free):
     return best
 
 
-def check_contradictions(compiled, t, x, p):
+def check_contradictions(compiled, t, x, p=None):
     """Raise if, with these constants, rows differ by a number only."""
     levels = 'holonomic', 'velocity'
     g, out = compiled.equations.graph.load(None, [
@@ -161,7 +161,7 @@ def check_contradictions(compiled, t, x, p):
         del names[:len(out[level])]
 
 
-def check_consistent(compiled, t, x, p=None, tolerance=TOLERANCE):
+def check_consistent(compiled, t, x, tolerance=TOLERANCE):
     """The :class:`.Correction` of a state that satisfies the constraints.
 
     Raises if it violates them by more than ``tolerance``.
@@ -169,16 +169,16 @@ def check_consistent(compiled, t, x, p=None, tolerance=TOLERANCE):
     Violations are distances: residuals divided by the norm of their gradient,
     and by the largest state if that exceeds one.
     """
-    correction = distances(compiled, t, x, p)
+    correction = distances(compiled, t, x)
     if correction.is_within(tolerance):
         return correction
-    check_contradictions(compiled, t, x, p)
+    check_contradictions(compiled, t, x)
     rows, text = violations(compiled, correction, tolerance)
     raise ConstraintError(
         f"The initial state violates {len(rows)} constraint"
         f"{'s' if len(rows) > 1 else ''}: {text} (tolerance "
         f"{tolerance:.0e}). Pass `initial='project'` to move to the nearest "
-        f"consistent state, or correct {_movable(compiled, t, x, p, rows)}.",
+        f"consistent state, or correct {_movable(compiled, t, x, rows)}.",
         rows=rows, residuals=correction.residuals, tolerance=tolerance)
 
 
@@ -222,11 +222,11 @@ def violations(compiled, correction, tolerance):
         f"{names[i]} by {abs(correction.residuals[i]):.1e}" for i in bad)
 
 
-def _movable(compiled, t, x, p, rows):
+def _movable(compiled, t, x, rows):
     """The states that change the violated rows most, as text."""
     names = compiled.residual_names
     outputs = compiled.evaluate(
-        [f'{name}_jacobian' for name, _ in compiled.levels], t, x, p)
+        [f'{name}_jacobian' for name, _ in compiled.levels], t, x)
     gradients = [(index, row) for name, index in compiled.levels
                  for row in outputs[f'{name}_jacobian']]
     strength = np.zeros(len(compiled.states))

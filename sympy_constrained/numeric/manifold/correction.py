@@ -44,7 +44,7 @@ def correction_graph(equations):
 def newton_graph(equations, rows, stages=None, step=None):
     """One step of :class:`Projector` as straight-line code, or None.
 
-    ``rows`` are positions of independent rows, by level. The outputs are
+    ``rows`` are positions of independent rows at both levels. The outputs are
     ``out``, changes of coordinates and speeds, then the relative residuals of
     the independent rows of both levels and of the others, and ``checks`` of
     the pivots. With the symbol ``step`` the changes are rates that remove the
@@ -54,20 +54,20 @@ def newton_graph(equations, rows, stages=None, step=None):
     g, out = correction_graph(equations).load(None, BLOCKS)
     removed = residuals(g, out, step)
     changes, used, others, checks = [], [], [], []
-    for name in LEVELS:
+    for name, places in zip(LEVELS, rows):
         A = out[f'{name}_jacobian']
         for some, more in zip((used, others), distances_of(
-                g, A, [x for x, in out[name]], rows[name])):
+                g, A, [x for x, in out[name]], places)):
             some += more
-        A, M, G = [A[k] for k in rows[name]], out['M'], None
+        A, M, G = [A[k] for k in places], out['M'], None
         if name == 'holonomic':
             rates = out['velocity_jacobian']    # perhaps of fewer rows
             M, G = with_invariants(M, out['G'], [
-                row for k, row in zip(rows[name], A)
+                row for k, row in zip(places, A)
                 if k < len(rates) and not any(rates[k])])
             A = [[g.dot(row, column) for column in zip(*G)] for row in A]
         change = least_change(g, M, A, [
-            -removed[name][k] for k in rows[name]], checks, stages)
+            -removed[name][k] for k in places], checks, stages)
         if change is None:
             return None
         changes += [g.dot(row, change) for row in G] if G else change
@@ -151,7 +151,7 @@ class Projector:
             rows = self.rows(solver, t, x)
             quick = self.quick(t, x, rows)
             if quick and quick[0].is_within(ROUNDING) and (
-                    quick[0].distances[sum(map(len, rows.values())):].max(
+                    quick[0].distances[sum(map(len, rows)):].max(
                         initial=0.) <= LEFT_OUT*size_of(quick[0].x)):
                 return quick
         before = distances(self.compiled, t, x).relative
@@ -161,7 +161,7 @@ class Projector:
         return min(corrections, key=lambda item: item.relative), before
 
     def rows(self, solver, t, x):
-        """Name of a level -> positions of independent rows, or None."""
+        """Positions of independent rows at both levels, or None."""
         if self._known[0] is not solver:
             self._known = solver, self._rows(solver, t, x)
         return self._known[1]
@@ -172,7 +172,7 @@ class Projector:
         outputs, where = equations.graph.outputs, equations.constraint_rows
         holonomic, velocity = (outputs[name][0] for name in LEVELS)
         if solver.kept is None:
-            return {'holonomic': range(holonomic), 'velocity': range(velocity)}
+            return tuple(range(holonomic)), tuple(range(velocity))
         if not where.keys() >= set(range(velocity)):
             return None
         kept = set(solver.kept[0].tolist())
@@ -180,14 +180,14 @@ class Projector:
         pattern = equations.graph.pattern('velocity_jacobian')
         invariants = [k for k, row in enumerate(pattern[:holonomic])
                       if not any(row)]
-        chosen = {'holonomic': sorted({
-            *(k for k in rows if k < holonomic), *invariants}),
-            'velocity': [k for k in rows if k not in invariants]}
+        chosen = tuple(sorted({
+            *(k for k in rows if k < holonomic), *invariants})), tuple(
+                k for k in rows if k not in invariants)
         gradients = self.compiled.evaluate(
             [f'{name}_jacobian' for name in LEVELS], t, x)
         is_enough = all(
             len(independent(gradients[f'{name}_jacobian'])) <= len(some)
-            for name, some in chosen.items())
+            for name, some in zip(LEVELS, chosen))
         return chosen if is_enough else None
 
     def quick(self, t, x, rows):
@@ -198,9 +198,7 @@ class Projector:
         if rows is None:
             return None
         if self._code[0] is not rows:
-            numbers = tuple(tuple(rows[name]) for name in LEVELS)
-            native = self.compiled.kept(('projection', numbers), (
-                lambda: newton_code(self.compiled, numbers)))
+            native = newton_code(self.compiled, rows)
             self._code = rows, native and native.bound(
                 x.shape, self.compiled.p, None, self.compiled.called)
         function, x = self._code[1], x.copy()
@@ -208,7 +206,7 @@ class Projector:
         if values is None:
             return None
         ends = np.cumsum([0, *(len(index) for _, index in (
-            self.compiled.levels)), *(len(rows[name]) for name in LEVELS)])
+            self.compiled.levels)), *map(len, rows)])
         before = values[ends[2]:].max(initial=0.)/size_of(x)
         for k, (_, index) in enumerate(self.compiled.levels):
             last = np.inf
@@ -229,12 +227,14 @@ class Projector:
 
 def newton_code(compiled, rows, *step):
     """The machine code of :func:`newton_graph`, or None."""
-    with suppress(ConstrainedDynamicsError):        # a row has no gradient
-        stages = []
-        graph = newton_graph(compiled.equations, dict(zip(LEVELS, rows)),
-                             stages, *step)
-        return graph and compiled.native_output(
-            graph, 'checks', step, stages)
+    def made():
+        with suppress(ConstrainedDynamicsError):    # a row has no gradient
+            stages = []
+            graph = newton_graph(compiled.equations, rows, stages, *step)
+            return graph and compiled.native_output(
+                graph, 'checks', step, stages)
+
+    return compiled.kept((newton_code, rows, step), made)
 
 
 def row_sizes(gradient):

@@ -170,13 +170,9 @@ def pseudo_inverses(matrices, cuts):
     """Of matrices with rows of any length, without singular values below
     ``cuts``.
     """
-    norms = norms_of(matrices)[..., None]
-    left, sigma, vh = np.linalg.svd(matrices/norms, full_matrices=False)
-    cuts = np.minimum(cuts, LARGEST_CUT)[:, None]
-    inverse = np.divide(1, sigma, out=np.zeros_like(sigma),
-                        where=sigma > cuts*sigma[:, :1])
-    return (vh.swapaxes(1, 2)*inverse[:, None])@(
-        left/norms).swapaxes(1, 2)
+    norms = norms_of(matrices)
+    return np.linalg.pinv(matrices/norms[..., None], np.minimum(
+        cuts, LARGEST_CUT))/norms[:, None]
 
 
 def _shortened(rows, v, value, norms, moving, step):

@@ -14,8 +14,7 @@ from ...errors import UnsupportedFeatureError
 from ...graph import Graph
 from ..names import number
 from ..tolerances import LEAST_CUT
-from .correction import (
-    BLOCKS, LEVELS, Projector, correction_graph, newton_code)
+from .correction import LEVELS, Projector, newton_code
 from .projection import (
     coordinate_metric, least_norm_step, mass_metric, norms_of)
 
@@ -107,8 +106,6 @@ class Feedback:
                 "are built in. Use `stabilization='projection'`, or "
                 "UdwadiaKalabaMethod.")
         self.compiled = compiled
-        self.evaluate = compiled.kept('blocks', lambda: compiled.group(
-            correction_graph(compiled.equations), BLOCKS))
         self.projector = Projector(compiled)
         self.step = self.quick = None
         self._code = None, None         # a solver, and machine code for it
@@ -122,7 +119,7 @@ class Feedback:
         if self._code[0] is not chosen:
             rows = self.projector.rows(chosen, solver.t, x)
             self._code = chosen, rows and newton_code(
-                self.compiled, [rows[name] for name in LEVELS], STEP)
+                self.compiled, rows, STEP)
         left = abs(solver.t_bound - solver.t)
         self.step = solver.direction*min(solver.h_abs, solver.max_step, left)
         native = self._code[1]
@@ -140,14 +137,15 @@ class Feedback:
             rates[q] += values[:len(q)]
             rates[u] += values[len(q):len(q) + len(u)]
             return
-        blocks = self.evaluate(t, x, self.compiled.p)
-        M, G = blocks['M'], blocks['G']
+        blocks = self.compiled.evaluate(
+            (*LEVELS, *(f'{name}_jacobian' for name in LEVELS)), t, x)
+        M, G = self.compiled.inertia(t, x)
         position, velocity = (blocks[name][:, 0] for name in LEVELS)
         if len(position):
             rates[q] += change(
                 blocks, 'holonomic',
                 velocity[:len(position)] + position/self.step,
-                coordinate_metric(M, G if G.size else None))
+                coordinate_metric(M, G))
         if len(velocity):
             rates[u] += change(blocks, 'velocity', velocity/self.step,
                                mass_metric(M, range(len(M))))

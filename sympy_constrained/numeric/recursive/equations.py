@@ -338,15 +338,15 @@ class Recursion:
     signature = SIGNATURE
 
     def __init__(self, tables, use, places=None, checks=True):
-        corrects, numbers = places is not None, tables.values
-        self.tables = tables.array(use, places or (), checks)
+        self.tables = tables.array(use, places, checks)
         self.use = list(use)            # rows, in order
         self.owner = tables             # of the kernels and numbers
         rows = int(self.tables[sweeps.ROW_COUNT])
-        self.size = int(self.tables[sweeps.STATES]) + (1 + 2*corrects)*rows
-        made = sweeps.corrector() if corrects else sweeps.solver()
+        self.size = int(self.tables[sweeps.STATES]) + (
+            rows if places is None else 3*rows)
         code, data, more = (
-            made.address, self.tables.ctypes.data, numbers.ctypes.data)
+            sweeps.solver().address, self.tables.ctypes.data,
+            tables.values.ctypes.data)
         text = f"""\
 define i32 @scalar(double %t, ptr %x, ptr %p, ptr %r, ptr %out) #0 {{
   %bad = call i32 inttoptr (i64 {code} to ptr)(double %t, ptr %x, ptr %p, \

@@ -194,7 +194,7 @@ class Kernels:
     def __init__(self, builder, parts, is_root):
         self.builder, self.is_root = builder, is_root
         self.speeds = len(parts.forces)
-        work = self.writing()
+        work = Writing(builder.time)
         parts = parts.from_flat(work.copied(builder, [*chain(*parts)]))
         self.kept = self.needed_later(work.g, parts)
         self.go = self.write_go(work, parts)
@@ -202,10 +202,6 @@ class Kernels:
         self.accelerate = self.write_accelerate(parts)
         self.push = self.write_push(parts)
         self.energy = self.write_energy(parts)
-        self.record = self.go.size
-
-    def writing(self):
-        return Writing(self.builder.time)
 
     def needed_later(self, g, parts):
         """Nodes of the kind that are not constants, for the record."""
@@ -216,7 +212,7 @@ class Kernels:
 
     def from_record(self, parts):
         """A new graph, the parts on it, and the head of the record."""
-        work, nodes = self.writing(), self.source.nodes
+        work, nodes = Writing(self.builder.time), self.source.nodes
         record = work.inputs('x', RECORD + self.speeds + len(parts.shares)
                              + len(self.kept))
         known = dict(zip(self.kept, record[len(record) - len(self.kept):]))

@@ -97,9 +97,9 @@ def consistent(equations, t, x, tolerance):
         rows=tuple(names), residuals=found, tolerance=tolerance)
 
 
-def farthest(equations, t, x, rows=slice(None)):
+def farthest(equations, t, x):
     """The largest relative distance of a state from its constraints."""
-    return gaps(equations, t, x)[0][rows].max(initial=0.)/size_of(x)
+    return gaps(equations, t, x)[0].max(initial=0.)/size_of(x)
 
 
 def gaps(equations, t, x):
@@ -156,18 +156,12 @@ class RecursiveRun(BlockRun):
         self.outputs, self.due, self.rows = [], 0, None
         self.noisy = []                 # times of outputs, see `is_noise`
         self.choose_rows()
-        equations.rhs(self.t, x)        # raises errors of the start
-        solver = method(self.rates, self.t, x, self.end, **self.options)
-        self.h, self.f = solver.h_abs, solver.f
+        self.f = equations.rhs(self.t, x)       # or the error of the start
+        self.h = 0.                     # the loop chooses the first one
         self.last_states = [(self.t, x, self.f)]
         self.unprojected, self.projects = 0, True       # the next step
         # of the last step that could not be made, to reach this time
         self.attempts, self.reached = iter(ATTEMPTS), self.t
-
-    def rates(self, t, x):
-        """Rates, also at states off the constraints; nan if there are none."""
-        fault, out = self.function(t, x, self.equations.p)
-        return np.full_like(x, np.nan) if fault else out[:len(x)]
 
     def choose_rows(self):
         """Choose independent rows at the present state; whether they are

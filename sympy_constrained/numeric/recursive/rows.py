@@ -46,7 +46,8 @@ class Row(NamedTuple):
 
 
 def loads_of(tree, loads):
-    """Add loads in axes of their body to it; return others, and forces.
+    """Add loads to bodies, in their axes; return those in inertial axes, and
+    forces.
 
     Forces are generalized ones, by speed, of loads at points and frames that
     do not move with a body, such as the point of a wheel that touches.
@@ -58,27 +59,30 @@ def loads_of(tree, loads):
         except UnsupportedFeatureError:
             add_force(tree.kinematics, forces, location, vector)
             continue
-        for load in local:
-            body, axes, place, force, torque = load
-            if axes == body:
+        for body, is_inertial, place, force, torque in local:
+            if is_inertial:
+                found.append((body, place, force, torque))
+            else:
                 own = tree.bodies[body]
                 torque = g.added(torque, g.cross(place, force))
                 own.load = tuple(map(g.add, own.load, (*torque, *force)))
-            else:
-                found.append(load)
     return found, forces
 
 
 def local_loads(tree, location, vector):
-    """The loads on the body of a point or frame, as :class:`.Tables` has them.
+    """The loads on the body of a point or frame: the body, whether they are
+    in inertial axes, not its own, the place there, force and torque.
     """
     body, place = tree.body_of(location)
-    is_force = isinstance(location, Point)
+    kinematics, is_force = tree.kinematics, isinstance(location, Point)
     if not tree.moves_with(body, location, place):
         raise refused(f"{location} does not move with a body.")
-    for frame, numbers in tree.kinematics.parts(vector) if body >= 0 else ():
-        axes, numbers = in_body_axes(tree, frame, numbers)
-        yield body, axes, place, *(
+    for frame, numbers in kinematics.parts(vector) if body >= 0 else ():
+        is_inertial = kinematics.carrier(frame) == kinematics.frame
+        numbers = kinematics.rotated(
+            kinematics.frame if is_inertial else tree.bodies[body].frame,
+            frame, numbers)
+        yield body, is_inertial, place, *(
             (numbers, ZERO) if is_force else (ZERO, numbers))
 
 
@@ -90,25 +94,6 @@ def add_force(kinematics, forces, location, vector):
     load = kinematics.measure(vector, N)
     for k, column in kinematics.columns(motion).items():
         forces[k] = g.add(forces.get(k, 0), g.dot(column, load))
-
-
-def in_body_axes(tree, frame, numbers):
-    """The first body that turns as a frame does, and a vector in its axes."""
-    kinematics = tree.kinematics
-    if frame not in kinematics.oriented:
-        raise refused(f"Frame {frame}, in which a load is written, has no "
-                      "orientation.")
-    carrier = kinematics.carrier(frame)
-    if carrier == kinematics.frame:
-        return -1, kinematics.rotated(kinematics.frame, frame, numbers)
-    body = tree.by_carrier.get(carrier)
-    if body is None:                    # a frame inside of a joint
-        body = next((k for k, x in enumerate(tree.bodies)
-                     if frame in kinematics.way_to(x.frame)), None)
-    if body is None:
-        raise refused(f"No body turns with frame {frame}, in which a load "
-                      "is written.")
-    return body, kinematics.rotated(tree.bodies[body].frame, frame, numbers)
 
 
 def forces_of(kinematics, potential, generalized, forces):

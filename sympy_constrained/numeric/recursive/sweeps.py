@@ -50,9 +50,8 @@ from ..codegen.profile import factorize
 FLAGS = {'fastmath': {'reassoc', 'contract', 'nsz', 'arcp'},
          'error_model': 'numpy', 'cache': True}
 quick = njit(**FLAGS)
-# Entries of a job, a body, a load and a row of the tables, as the class
-# `Tables` writes them.
-JOBS, BODIES, LOADS, ROWS = 5, 12, 3, 12
+# Entries of a job, a body and a row, as the class `Tables` writes them.
+JOBS, BODIES, ROWS = 5, 12, 12
 # Entries of the record of a body: twist, axes, place, bias, wrench; then
 # forces and shares of its speeds, and what is special to its kind.
 PLACE = 6 + 9
@@ -62,11 +61,10 @@ RECORD = WRENCH + 6
 # Pivots below this part of their terms are rounding.
 LEAST = 1e-13
 # Entries of the header.
-(COUNT, SPEEDS, STATES, CONSTANTS, NUMBERS, JOB_COUNT, LOAD_COUNT, ROW_COUNT,
- WIDTH, SIZE, Y_SIZE, CHECKS, POTENTIAL, LENGTH, AT_JOBS, AT_BODIES,
- AT_SPEEDS, AT_LOADS, AT_ROWS, AT_THROUGH, AT_RATES, AT_USE,
- AT_PLACES) = range(23)
-HEADER = 23
+(COUNT, SPEEDS, STATES, CONSTANTS, NUMBERS, JOB_COUNT, ROW_COUNT, WIDTH, SIZE,
+ Y_SIZE, CORRECTS, CHECKS, POTENTIAL, LENGTH, AT_JOBS, AT_BODIES, AT_SPEEDS,
+ AT_ROWS, AT_THROUGH, AT_RATES, AT_USE, AT_PLACES) = range(22)
+HEADER = 22
 # Faults.
 SINGULAR, CONTRADICTION = 1, 2
 # Rows this short, of the longest, are rounding.
@@ -108,29 +106,6 @@ def go(t, x, p, tables, numbers, work):
                 base + 8*tables[job + 4]):
             return True
     return False
-
-
-@quick
-def apply_loads(tables, work):
-    """Add loads in axes of other bodies to the wrenches."""
-    f, n = np.empty(3), np.empty(3)
-    for k in range(tables[LOAD_COUNT]):
-        at = tables[AT_LOADS] + LOADS*k
-        own, other, given = tables[at], tables[at + 1], tables[at + 2]
-        f[:] = 0.
-        n[:] = 0.
-        for i in range(3):
-            for j in range(3):          # own axes from those of the other
-                turn = 0.
-                for l in range(3):
-                    turn += work[own + 6 + 3*i + l]*work[other + 6 + 3*j + l]
-                f[i] += turn*work[given + 3 + j]
-                n[i] += turn*work[given + 6 + j]
-        for i in range(3):
-            j, l = (i + 1) % 3, (i + 2) % 3
-            work[own + WRENCH + i] -= (
-                n[i] + work[given + j]*f[l] - work[given + l]*f[j])
-            work[own + WRENCH + 3 + i] -= f[i]
 
 
 @quick
@@ -451,7 +426,6 @@ def sweep(t, x, p, tables, numbers, out, Y, gaps, work):
     n, o, m = tables[COUNT], tables[SPEEDS], tables[ROW_COUNT]
     if begin(t, x, p, tables, numbers, work):
         return SINGULAR
-    apply_loads(tables, work)
     if fold(t, tables, work, np.empty(27*n)):
         return SINGULAR
     q = tables[STATES] - o
@@ -595,36 +569,21 @@ ADDRESSED = types.int32(types.float64, NUMBER, NUMBER, NUMBER,
                         types.CPointer(types.int64), NUMBER)
 
 
-@quick
-def arrays(x, p, tables, numbers):
-    """The arguments of the sweeps at addresses."""
-    tables = carray(tables, tables[LENGTH])
-    states = tables[STATES]
-    return (carray(x, states), carray(p, tables[CONSTANTS] - states), tables,
-            carray(numbers, tables[NUMBERS]))
-
-
 @lru_cache(maxsize=None)
 def solver():
-    """:func:`sweep` for addresses, compiled."""
+    """:func:`sweep` or :func:`correct`, as the tables say, for addresses."""
     @cfunc(ADDRESSED, cache=True)
     def code(t, x, p, out, tables, numbers):
-        x, p, tables, numbers = arrays(x, p, tables, numbers)
-        m = tables[ROW_COUNT]
-        return sweep(t, x, p, tables, numbers, carray(out, len(x) + m),
+        tables = carray(tables, tables[LENGTH])
+        states, m = tables[STATES], tables[ROW_COUNT]
+        x, p, numbers = (
+            carray(x, states), carray(p, tables[CONSTANTS] - states),
+            carray(numbers, tables[NUMBERS]))
+        if tables[CORRECTS]:
+            return correct(t, x, p, tables, numbers,
+                           carray(out, states + 3*m))
+        return sweep(t, x, p, tables, numbers, carray(out, states + m),
                      np.empty(tables[Y_SIZE]), np.empty((4, m)),
                      np.empty(tables[SIZE]))
-
-    return code
-
-
-@lru_cache(maxsize=None)
-def corrector():
-    """:func:`correct` for addresses, compiled."""
-    @cfunc(ADDRESSED, cache=True)
-    def code(t, x, p, out, tables, numbers):
-        x, p, tables, numbers = arrays(x, p, tables, numbers)
-        return correct(t, x, p, tables, numbers,
-                       carray(out, len(x) + 3*tables[ROW_COUNT]))
 
     return code

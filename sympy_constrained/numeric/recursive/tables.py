@@ -17,24 +17,21 @@ from .sweeps import BIAS, RECORD
 class Tables:
     """Kernels, and the array that the sweeps read.
 
-    ``loads`` are ``(body, axes, place, force, torque)``, the last two in the
-    axes of another body or the inertial ones, -1; ``forces`` the generalized
-    forces by speed, ``rows`` :class:`.Row` objects. All references are on the
-    builder of the ``tree``.
+    ``loads`` are ``(body, place, force, torque)``, the last two in inertial
+    axes; ``forces`` the generalized forces by speed, ``rows`` :class:`.Row`
+    objects. All references are on the builder of the ``tree``.
     """
 
     def __init__(self, tree, loads, forces, rows, potential):
         self.tree, self.rows = tree, rows
         self.builder = tree.builder
         inertial = [[] for _ in tree.bodies]
-        for k, axes, *refs in loads:
-            inertial[k] += [refs] if axes < 0 else []
+        for k, *refs in loads:
+            inertial[k].append(refs)
         parts = [Parts.of(body, forces, refs)
                  for body, refs in zip(tree.bodies, inertial)]
-        others = [load for load in loads if load[1] >= 0]
         self.states = (*tree.kinematics.coordinates, *tree.kinematics.speeds)
         jobs = [[*chain(*part)] for part in parts]
-        jobs += [[*chain(*refs)] for _, _, *refs in others]
         at_rows = len(jobs)
         jobs += [row.refs for row in rows]
         at_rates = len(jobs)
@@ -53,10 +50,6 @@ class Tables:
         self._sections = {
             sweeps.AT_JOBS: [job[:5] for job in self._jobs],
             sweeps.AT_BODIES: bodies, sweeps.AT_SPEEDS: [speeds],
-            sweeps.AT_LOADS: [
-                (self._jobs[i][4], self._jobs[j][4],
-                 self._jobs[len(bodies) + k][4])
-                for k, (i, j, *_) in enumerate(others)],
             sweeps.AT_ROWS: self._rows(at_rows, speeds),
             sweeps.AT_THROUGH: self._through(len(bodies)),
             sweeps.AT_RATES: [
@@ -67,9 +60,8 @@ class Tables:
             sweeps.STATES: len(self.states),
             sweeps.CONSTANTS: len(self.states) + len(self.constants),
             sweeps.NUMBERS: len(self.numbers),
-            sweeps.JOB_COUNT: len(jobs), sweeps.LOAD_COUNT: len(others),
-            sweeps.ROW_COUNT: len(rows), sweeps.WIDTH: max(
-                [1, *(job[1] for job in self._jobs)]),
+            sweeps.JOB_COUNT: len(jobs), sweeps.ROW_COUNT: len(rows),
+            sweeps.WIDTH: max([1, *(job[1] for job in self._jobs)]),
             sweeps.SIZE: self.size, sweeps.Y_SIZE: self.begins[-1],
             sweeps.POTENTIAL: self._jobs[-1][4] if potential else 0}
 
@@ -208,9 +200,9 @@ class Tables:
 
     # -- the array -------------------------------------------------------
 
-    def array(self, use=(), places=(), checks=True):
-        """The tables for the independent rows in ``use``, and those at the
-        level of places.
+    def array(self, use=(), places=None, checks=True):
+        """The tables for the independent rows in ``use``; for the correction
+        of states also those at the level of ``places``.
 
         Whether other rows are consistent with these is checked, or not.
         """
@@ -227,7 +219,8 @@ class Tables:
             head += [where[x[1]] if isinstance(x, tuple) else x
                      for row in rows for x in row]
         parts = [head, *self._lists]
-        for name, rows in (sweeps.AT_USE, use), (sweeps.AT_PLACES, places):
+        for name, rows in (
+                (sweeps.AT_USE, use), (sweeps.AT_PLACES, places or ())):
             head[name] = at
             chosen = [len(rows)]
             if len(rows):
@@ -235,7 +228,8 @@ class Tables:
                 chosen += [*(rows[k] for k in profile.order), *profile.tables]
             parts.append(chosen)
             at += len(chosen)
-        head[sweeps.CHECKS] = checks
+        head[sweeps.CORRECTS], head[sweeps.CHECKS] = (
+            places is not None, checks)
         tables = np.concatenate([np.array(x, np.int64) for x in parts])
         tables[sweeps.LENGTH] = len(tables)
         return tables

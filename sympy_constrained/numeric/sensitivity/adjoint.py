@@ -39,6 +39,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from warnings import warn
 
 import numpy as np
@@ -48,7 +49,7 @@ from ...errors import SingularEquationsError, UnsupportedFeatureError
 from ...graph import Graph
 from ...graph import gradient as slopes_of
 from ..codegen.native import with_given
-from ..manifold.correction import LEVELS, newton_code, newton_graph
+from ..manifold.correction import newton_code, newton_graph
 from ..names import Names, array, label
 from .jumps import kink, warn_of_jumps
 from .saltation import saltation
@@ -160,7 +161,7 @@ class Backward:
         self.vjp = compiled.vjp('rates' if cost == 0 else (
             *(x.diff(time) for x in compiled.states), cost),
             (*compiled.states, *constants))
-        self.made = {}                  # (solver, rows) -> code
+        self.code = cache(self._code)
         self.visited = []               # times and states of each part
         self.kink = None                # a time where derivatives jump
 
@@ -173,7 +174,7 @@ class Backward:
         """Derivatives by the state before steps and by constants, and the
         integral of the cost; ``seeds`` are derivatives at ``times``.
         """
-        code, weights, _ = self.code(part)
+        code, weights, _ = self.code(part.solver, part.rows)
         tableau, h = self.tableau, part.ends - part.begins
         owners = np.maximum(np.searchsorted(np.sign(
             h[0])*part.begins, np.sign(h[0])*times) - 1, 0)
@@ -211,29 +212,20 @@ class Backward:
             times[where], X[where]) if len(where[0]) else 0.
         return lam, slope, integral
 
-    def code(self, part):
+    def _code(self, solver, rows):
         """Arguments of the loop for the rank of a part, the places of the
         weights, and the arrays that these use.
         """
-        key = part.solver, part.rows and tuple(
-            tuple(part.rows[name]) for name in LEVELS)
-        if key not in self.made:
-            self.made[key] = self._code(*key)
-        return self.made[key]
-
-    def _code(self, solver, rows):
         compiled, constants = self.compiled, self.constants
         rates, p = compiled.native_rates(solver)
         natives = rates, self.vjp._native(solver), rates, rates
         levels = [len(compiled.q_index), len(compiled.u_index), 0, 0, 0]
         moving, count = sum(levels), len(self.vjp.plan.of)
         if rows:
-            correct = compiled.kept(
-                ('projection', rows), lambda: newton_code(compiled, rows))
             turn = compiled.kept(
                 ('turn', rows, constants),
                 lambda: turned(compiled, rows, constants))
-            natives = *natives[:2], correct, turn
+            natives = *natives[:2], newton_code(compiled, rows), turn
             levels[2:4] = map(len, rows)
         if None in natives:
             raise UnsupportedFeatureError(
@@ -263,7 +255,7 @@ def turned(compiled, rows, constants):
     projection, by states and constants.
     """
     names, equations = ('out',), compiled.equations
-    step = newton_graph(equations, dict(zip(LEVELS, rows)))
+    step = newton_graph(equations, rows)
     if step is None:
         return None
     g, out = with_given(

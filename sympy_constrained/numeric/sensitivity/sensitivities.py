@@ -71,10 +71,6 @@ class Sensitivities:
         :meth:`.CompiledEquations.jacobian` takes as ``of``.
         """
         compiled = self.equations
-        items = expressions if np.iterable(expressions) else (expressions,)
-        if {*items} <= {*compiled.states}:
-            places = [*map(compiled.states.index, items)]
-            return self.x[:, places], self.dx[:, places]
         derivatives = compiled.jacobian(expressions)(self.t, self.x)@self.dx
         constants = [k for k, item in enumerate(self.by)
                      if item in compiled.constants]
@@ -263,11 +259,8 @@ def variational_equations(compiled, by):
     return result.with_values(values(result))
 
 
-def start_derivatives(compiled, t, x, by, fixed, least=False):
-    """Derivatives of a start on the constraints, shape (ns, k).
-
-    With ``least`` those of least norm where the constraints leave a choice.
-    """
+def start_derivatives(compiled, t, x, by, fixed):
+    """Derivatives of a start on the constraints, shape (ns, k)."""
     names, states = compiled.names, compiled.states
     changed = {k: states.index(item) for k, item in enumerate(by)
                if item in states}
@@ -287,17 +280,15 @@ def start_derivatives(compiled, t, x, by, fixed, least=False):
     A = K[:, free]
     if not (np.abs(rest) > REDUNDANT).any():
         return dx
-    left, sigma, vh = np.linalg.svd(A, full_matrices=False)
-    rank = int(np.sum(sigma > REDUNDANT*sigma.max(initial=0.)))
+    change, _, rank, _ = np.linalg.lstsq(A, -rest, rcond=REDUNDANT)
     involved = [names.labels[i] for i, column in zip(free, A.T)
                 if column.any()]
-    if rank < len(involved) and not least:
+    if rank < len(involved):
         raise ConstraintError(
             "The start has to change so that it stays on the constraints, and "
             f"they do not say how: {rank} independent constraints for "
             f"{len(involved)} states ({', '.join(involved)}). Name "
             f"{len(involved) - rank} of these in `fixed`.")
-    change = -vh[:rank].T@((left[:, :rank].T@rest)/sigma[:rank, None])
     if np.abs(A@change + rest).max() > REDUNDANT*np.abs(rest).max():
         raise ConstraintError(
             "The start cannot stay on the constraints: too many states are "

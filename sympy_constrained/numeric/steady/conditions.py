@@ -131,34 +131,19 @@ class Conditions:
         return point if far <= ROUNDING else None
 
     def nearest(self, point, columns):
-        """The point of least squares, with the best multipliers each time
-        (L. Kaufman, BIT 15 (1975) 49-57).
-        """
-        states = columns[columns < self.count]
-        lam = slice(self.count, self.size)
-        norms = self.scales(point, columns)[0][:, None]
+        """The point of least squares."""
+        norms = self.scales(point, columns)[0]
 
-        def balanced(values):
+        def at(values):
             moved = point.copy()
-            moved[states] = values
-            value, slopes = self(moved)
-            L = slopes[:, lam]/norms
-            moved[lam] -= np.linalg.lstsq(
-                L, value/norms[:, 0], rcond=NULL)[0]
-            return moved, L
-
-        def rest(values):
-            return self(balanced(values)[0])[0]/norms[:, 0]
-
-        def rest_slopes(values):
-            moved, L = balanced(values)
-            part = self(moved)[1][:, states]/norms
-            return part - L@np.linalg.lstsq(L, part, rcond=NULL)[0]
+            moved[columns] = values
+            return moved
 
         found = least_squares(
-            rest, point[states], rest_slopes, x_scale='jac', xtol=1e-12,
-            ftol=1e-12, gtol=1e-12, max_nfev=TRIES)
-        return balanced(found.x)[0]
+            lambda values: self(at(values))[0]/norms, point[columns],
+            lambda values: self.slopes(at(values), columns)/norms[:, None],
+            x_scale='jac', xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=TRIES)
+        return at(found.x)
 
     def directions(self, point, columns):
         """Directions of the family in ``columns``, orthonormal in states and
