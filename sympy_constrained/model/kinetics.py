@@ -9,8 +9,6 @@ From bodies and loads, by d'Alembert's principle with partial velocities
 
 or from a Lagrangian. Both give :class:`Kinetics`.
 """
-from __future__ import annotations
-
 from typing import NamedTuple
 from warnings import warn
 

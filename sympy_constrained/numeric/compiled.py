@@ -3,8 +3,6 @@
 All functions share the constants, the inputs and what was compiled, so they
 are methods of one class in one long file.
 """
-from __future__ import annotations
-
 from contextlib import suppress
 from functools import partial
 

@@ -2,8 +2,6 @@
 
 Each is one more solution with the matrix ``W`` (:doc:`/theory/numbers`).
 """
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import NamedTuple
 

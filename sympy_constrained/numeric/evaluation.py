@@ -3,8 +3,6 @@
 From ``(t, x, p)`` to the positional arguments of generated code: shapes,
 constants and their defaults, inputs, batches.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from copy import copy
 

@@ -2,8 +2,6 @@
 
 Multipliers and dependent states are eliminated (:doc:`/theory/numbers`).
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

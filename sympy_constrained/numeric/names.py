@@ -3,8 +3,6 @@
 Only this file translates between symbols and arrays, so every function of the
 numeric layer accepts the same keys and reports the same mistakes.
 """
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set

@@ -1,6 +1,4 @@
 """Why a simulation ended, and what happened on its way."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

@@ -1,6 +1,4 @@
 """A one-line progress bar for long runs."""
-from __future__ import annotations
-
 import sys
 from time import perf_counter
 

@@ -3,8 +3,6 @@
 An archive of NumPy contains all arrays, and a JSON text that names them:
 numbers and names, no code.
 """
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -25,8 +25,6 @@ References
    systems," IEEE Transactions on Robotics 39 (2023) 183-202.
 
 """
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

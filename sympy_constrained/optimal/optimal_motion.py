@@ -1,6 +1,4 @@
 """Motions between given states with the least cost."""
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from warnings import warn

@@ -1,6 +1,4 @@
 """The discrete problem of an optimal motion, and its solution by IPOPT."""
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

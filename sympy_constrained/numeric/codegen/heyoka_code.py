@@ -1,6 +1,4 @@
 """Programs as systems of differential equations of heyoka."""
-from __future__ import annotations
-
 from .walk import OPERATORS, functions_of, walk
 
 

@@ -4,8 +4,6 @@ Programs are written in LLVM's language (:mod:`.llvm_code`) and in JavaScript
 (:mod:`.js_code`). They contain numbers, positions of inputs and operations,
 so the user's names never reach generated text.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import reduce
 from math import nan

@@ -4,8 +4,6 @@ A function ``(t, x, p, r)`` returns an array of the outputs, or null if a check
 fails or an output is not finite. Browsers optimize short functions only, so
 the operations are split into parts, which share values in the array ``w``.
 """
-from __future__ import annotations
-
 from math import isfinite, isnan
 
 from ...errors import UnsupportedFeatureError

@@ -1,6 +1,4 @@
 """Programs in LLVM's language, compiled in the process by llvmlite."""
-from __future__ import annotations
-
 import struct
 from collections import defaultdict, deque
 from functools import lru_cache

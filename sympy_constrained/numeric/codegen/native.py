@@ -2,8 +2,6 @@
 
 Machine code is made by :mod:`.llvm_code`, which needs llvmlite.
 """
-from __future__ import annotations
-
 import ctypes
 from contextlib import suppress
 from functools import cached_property, partial

@@ -1,6 +1,4 @@
 """Factors of large symmetric systems in loops (:doc:`/theory/numbers`)."""
-from __future__ import annotations
-
 from functools import cached_property, lru_cache
 
 import numpy as np

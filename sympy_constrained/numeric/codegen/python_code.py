@@ -4,8 +4,6 @@ SymPy's ``lambdify`` prints it without the user's names. Single states use
 Python's :mod:`math` where this has every function. If that raises, the array
 function decides, which continues with ``nan`` and ignores unused branches.
 """
-from __future__ import annotations
-
 import dis
 from functools import cached_property
 from itertools import chain

@@ -4,8 +4,6 @@ The nearest multiple :math:`n\pi/2` is subtracted in three parts; polynomials
 of the rest give both functions to about one unit in the last place. The C
 library computes angles above ``LIMIT`` and those that are not finite.
 """
-from __future__ import annotations
-
 from functools import lru_cache
 
 from .instructions import Lowering, Program

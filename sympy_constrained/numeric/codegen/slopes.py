@@ -3,8 +3,6 @@
 With a solution ``z`` its derivative is that of ``W dz = dr - dW z``, so no
 solved expression is differentiated.
 """
-from __future__ import annotations
-
 from contextlib import suppress
 
 import numpy as np

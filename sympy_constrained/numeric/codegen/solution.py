@@ -5,8 +5,6 @@ mass matrix and of the Schur complement, any other by elimination. Where that
 is too long, loops solve it (:mod:`.profile`). Every call checks pivots and
 residuals; what fails is left to the linear solver.
 """
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

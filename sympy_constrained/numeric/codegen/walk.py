@@ -1,6 +1,4 @@
 """Programs in the functions of another library."""
-from __future__ import annotations
-
 import operator
 from importlib import import_module
 

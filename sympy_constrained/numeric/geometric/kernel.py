@@ -4,8 +4,6 @@ Every phase is solved by Newton's iteration. Redundant rows make its matrix
 singular in the impulses, so a small number is added to their diagonal: this
 damps the change of impulses, and the solution remains the same.
 """
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -1,6 +1,4 @@
 """Canonical mechanics of a model on the graph (:doc:`/theory/fixed_steps`)."""
-from __future__ import annotations
-
 from sympy import Dummy, Rational
 
 from ...graph import (

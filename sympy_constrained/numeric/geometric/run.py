@@ -1,6 +1,4 @@
 """A run of fixed steps, from the start to a trajectory."""
-from __future__ import annotations
-
 import numpy as np
 
 from ...errors import SingularEquationsError, UnsupportedFeatureError

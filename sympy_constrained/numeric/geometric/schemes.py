@@ -2,8 +2,6 @@
 
 Symbols and formulas are those of :doc:`/theory/fixed_steps`.
 """
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

@@ -1,6 +1,4 @@
 """Steps of a fixed length: their code and their loop."""
-from __future__ import annotations
-
 from contextlib import suppress
 
 import numpy as np

@@ -1,6 +1,4 @@
 """Checks of the arguments of ``simulate``."""
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 

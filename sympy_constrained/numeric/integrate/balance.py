@@ -4,8 +4,6 @@ Energy changes by the work done, accelerations satisfy ``A u' = b``, and states
 the constraints. Each step disturbs states by ``atol + rtol*|x|``, and thus the
 energy by ``M u`` and by the forces times the errors of speeds and coordinates.
 """
-from __future__ import annotations
-
 import numpy as np
 
 from ..manifold.projection import norms_of

@@ -4,8 +4,6 @@ Their steps are made in one compiled loop, and their checks and outputs are
 those of :func:`.simulate` for all states at once. A run in which anything is
 out of the ordinary is left to :func:`.simulate`.
 """
-from __future__ import annotations
-
 from contextlib import suppress
 from time import perf_counter
 

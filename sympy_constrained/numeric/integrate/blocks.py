@@ -3,8 +3,6 @@
 A block ends before a step that is not ordinary: the integrator makes that step
 in Python, and the next block follows.
 """
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import NamedTuple
 

@@ -1,6 +1,4 @@
 """Events where expressions vanish, and jumps by expressions."""
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real

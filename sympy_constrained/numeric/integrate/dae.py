@@ -2,8 +2,6 @@
 
 The form of Gear, Gupta and Leimkuhler, of index one (:doc:`/theory/numbers`).
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

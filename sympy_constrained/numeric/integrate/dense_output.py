@@ -1,6 +1,4 @@
 """States between the outputs of a run."""
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

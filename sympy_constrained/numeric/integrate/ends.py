@@ -1,6 +1,4 @@
 """Why runs end early."""
-from __future__ import annotations
-
 from ...errors import NotFiniteError, SingularEquationsError
 from ..outcome import Reason
 

@@ -1,6 +1,4 @@
 """Event functions along a motion: zeros, and terminal events."""
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from itertools import takewhile

@@ -17,8 +17,6 @@ References
    Springer (1996), section IV.7.
 
 """
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

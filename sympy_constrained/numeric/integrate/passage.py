@@ -25,8 +25,6 @@ References
    measurement," Multibody System Dynamics 16 (2006) 179-190, problem A02.
 
 """
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -10,8 +10,6 @@ constraints, friction in constraints and some constraints that are nonlinear in
 the speeds do work. Both parts are integrated along with the motion only where
 they exist.
 """
-from __future__ import annotations
-
 from contextlib import suppress
 
 from ...errors import ConstrainedDynamicsError

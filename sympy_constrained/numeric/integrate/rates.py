@@ -1,6 +1,4 @@
 """The equations of motion as a function for integrators."""
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,6 +1,4 @@
 """What a run records at its outputs, as the arrays of a trajectory."""
-from __future__ import annotations
-
 import numpy as np
 
 from ..trajectory import ARRAYS, Trajectory

@@ -3,8 +3,6 @@
 Coefficients are those of G. Steinebach, BIT 63, 27 (2023), in the form that
 needs no products with the Jacobian.
 """
-from __future__ import annotations
-
 import numpy as np
 from scipy.integrate import Radau
 

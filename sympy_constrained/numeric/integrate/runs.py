@@ -1,6 +1,4 @@
 """What all runs do: make steps up to an end, and be interrupted."""
-from __future__ import annotations
-
 import signal
 import threading
 from contextlib import contextmanager, suppress

@@ -1,6 +1,4 @@
 """Integrate equations of motion and keep them on their constraints."""
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from warnings import warn

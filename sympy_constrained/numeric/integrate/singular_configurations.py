@@ -1,6 +1,4 @@
 """Singular configurations on or near a trajectory."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

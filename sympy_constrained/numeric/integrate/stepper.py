@@ -3,8 +3,6 @@
 The parts of a run change its time and state together, so they are one class
 and one long file.
 """
-from __future__ import annotations
-
 from contextlib import suppress
 from functools import partial
 

@@ -3,8 +3,6 @@
 These are the times of all steps, and the state at the begin of each block of
 them. The states between are computed again.
 """
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

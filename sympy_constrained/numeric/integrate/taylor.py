@@ -5,8 +5,6 @@ Taylor coefficients. Constants are its parameters, so the code is made once for
 compiled equations and a tolerance. Blocks of steps are checked and projected
 as those of Runge-Kutta methods are.
 """
-from __future__ import annotations
-
 from copy import copy
 from math import ceil, log
 from threading import local

@@ -1,6 +1,4 @@
 """Vakonomic motion: coincidence with Routh's motion, boundary values."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import count
 

@@ -1,6 +1,4 @@
 """The rank decision along a motion: kept, watched, revised."""
-from __future__ import annotations
-
 from contextlib import suppress
 from functools import partial
 from itertools import takewhile

@@ -4,8 +4,6 @@ One state may be singular, or rows may vanish there by accident. So ``W`` is
 also evaluated nearby: off the constraint set for the size of its entries, on
 the set for its rank.
 """
-from __future__ import annotations
-
 from contextlib import suppress
 from math import sqrt
 

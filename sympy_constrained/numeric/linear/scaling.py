@@ -3,8 +3,6 @@
 By least squares of the logarithms of all entries (Curtis and Reid 1972), or to
 largest entries of 1 (Ruiz 2001), which ignores tiny entries.
 """
-from __future__ import annotations
-
 import numpy as np
 
 from ..tolerances import PIVOT, RESIDUE, SINGULAR

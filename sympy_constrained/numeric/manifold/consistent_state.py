@@ -1,6 +1,4 @@
 """Consistent initial states, and what is wrong with inconsistent ones."""
-from __future__ import annotations
-
 from contextlib import suppress
 
 import numpy as np

@@ -5,8 +5,6 @@ kinetic energy that removes the residuals :math:`\psi`; :math:`\Delta q` is
 :math:`\partial\dot q/\partial u` times the same with the residuals :math:`h`.
 Only the independent rows of the motion are used.
 """
-from __future__ import annotations
-
 from contextlib import suppress
 
 import numpy as np

@@ -4,8 +4,6 @@ Gauss-Newton steps of least norm: rows are divided by the norm of their
 gradient, and singular values below the remaining distance are ignored, because
 off the constraint set redundant rows look independent.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

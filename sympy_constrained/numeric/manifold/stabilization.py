@@ -2,8 +2,6 @@
 
 The terms of Baumgarte, and of Braun and Goldfarb (:doc:`/theory/numbers`).
 """
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 

@@ -1,6 +1,4 @@
 """Recursive equations of a model, compiled."""
-from __future__ import annotations
-
 from functools import cached_property, lru_cache, partial
 
 import numpy as np

@@ -25,8 +25,6 @@ References
    table 7.1.
 
 """
-from __future__ import annotations
-
 from itertools import chain
 from typing import NamedTuple
 

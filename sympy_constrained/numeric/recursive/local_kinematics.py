@@ -1,6 +1,4 @@
 """Kinematics in local axes."""
-from __future__ import annotations
-
 from ... import _compat
 from ...errors import UnsupportedFeatureError
 from ...model.geometry import IDENTITY, ZERO, remembered

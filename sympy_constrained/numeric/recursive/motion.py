@@ -1,6 +1,4 @@
 """Motions by the recursive equations, in the compiled loop."""
-from __future__ import annotations
-
 from warnings import warn
 
 import numpy as np

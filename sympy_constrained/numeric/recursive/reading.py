@@ -1,6 +1,4 @@
 """From the arguments of a model to the tables of its recursive equations."""
-from __future__ import annotations
-
 from ... import _compat
 from ...graph import (
     GraphBuilder, derivative, gradient, read, substitute)

@@ -1,6 +1,4 @@
 """Loads and constraint rows of a tree."""
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import NamedTuple
 

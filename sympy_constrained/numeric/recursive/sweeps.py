@@ -35,8 +35,6 @@ References
    371-381.
 
 """
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

@@ -1,6 +1,4 @@
 """Everything that the sweeps know of a model, in one array of integers."""
-from __future__ import annotations
-
 from itertools import chain
 
 import numpy as np

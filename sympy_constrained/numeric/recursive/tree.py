@@ -20,8 +20,6 @@ References
    equations (3.21), (3.39) and sections 4.1 to 4.4.
 
 """
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any

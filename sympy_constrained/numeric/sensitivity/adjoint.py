@@ -36,8 +36,6 @@ References
    3-33.
 
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from warnings import warn

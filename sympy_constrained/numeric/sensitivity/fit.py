@@ -19,8 +19,6 @@ References
    edition, Prentice Hall (1999), section 9.4.
 
 """
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 from scipy.optimize import least_squares

@@ -1,6 +1,4 @@
 """Measurements, and what is identified from them."""
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,6 +1,4 @@
 """Fit constants and initial values of a model to measurements."""
-from __future__ import annotations
-
 import numpy as np
 
 from ..compiled import compile_equations

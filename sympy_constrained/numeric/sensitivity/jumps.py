@@ -1,6 +1,4 @@
 """Accelerations that jump or bend during a motion, where steps miss it."""
-from __future__ import annotations
-
 from itertools import combinations
 from warnings import warn
 

@@ -21,8 +21,6 @@ References
    "Piecewise-smooth Dynamical Systems," Springer (2008), section 2.5.
 
 """
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

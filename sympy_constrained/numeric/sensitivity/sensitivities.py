@@ -1,6 +1,4 @@
 """Derivatives of a motion by constants and initial values."""
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -17,8 +17,6 @@ References
    Inverse Problems, Birkhaeuser (1983), 95-121.
 
 """
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

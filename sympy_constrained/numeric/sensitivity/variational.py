@@ -14,8 +14,6 @@ value obey, with :math:`\delta = s\,\partial_x + \partial_\theta`,
 They are compiled, integrated and projected as all others, and the projection
 of :math:`s` is the derivative of that of :math:`x`.
 """
-from __future__ import annotations
-
 from dataclasses import replace
 
 from sympy import Dummy, Function

@@ -2,8 +2,6 @@
 
 By Krawczyk's operator in intervals of mpmath (:doc:`/theory/numbers`).
 """
-from __future__ import annotations
-
 from itertools import combinations
 from typing import NamedTuple
 

@@ -1,6 +1,4 @@
 """What vanishes in a steady motion (:doc:`/theory/numbers`)."""
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import least_squares
 

@@ -1,6 +1,4 @@
 """Follow a family of steady motions (:doc:`/theory/numbers`)."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple

@@ -1,6 +1,4 @@
 """Steady motions near a guess, their families and their stability."""
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,6 +1,4 @@
 """The job that all runs of a sweep share, and how a run is made."""
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass

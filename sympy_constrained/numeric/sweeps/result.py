@@ -1,6 +1,4 @@
 """What a sweep returns: a record of each run, and arrays over all runs."""
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,6 +1,4 @@
 """The same model with many constants and from many starts."""
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import replace

@@ -4,8 +4,6 @@ A :class:`.Job`, which all runs share, is sent as bytes and unpacked once in
 each process; runs are sent in chunks. An executor is any object with the
 ``submit`` of ``concurrent.futures``. Processes are those of loky.
 """
-from __future__ import annotations
-
 import pickle
 from concurrent.futures import (
     BrokenExecutor, Future, ThreadPoolExecutor, as_completed, wait)
