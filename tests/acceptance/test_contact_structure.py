@@ -518,8 +518,7 @@ def test_a_cart_is_not_taken_for_the_ground():
     G, C = O.locatenew('G', x*N.x), O.locatenew('C', y*N.x + z*N.z)
     C.set_vel(N, v*N.x)
     contact = PointContact(
-        'c', RigidBody('cart', G, N, 1),
-        RigidBody('ball', C, B, 1, (inertia(B, 1, 1, 1), C)),
+        'c', RigidBody('cart', G, N), RigidBody('ball', C, B),
         PlaneSurface(N, G, N.z), SphereSurface(B, C, 1))
     with pytest.raises(KinematicsError, match='velocity of cart'):
         contact.slip_velocity
@@ -551,8 +550,7 @@ def test_a_frame_that_is_not_turned_from_the_inertial_one_is_told():
     O.set_vel(N, 0)
     C = O.locatenew('C', dynamicsymbols('z')*A.z)
     contact = PointContact(
-        'c', RigidBody('table', O, A),
-        RigidBody('ball', C, B, 1, (inertia(B, 1, 1, 1), C)),
+        'c', RigidBody('table', O, A), RigidBody('ball', C, B),
         PlaneSurface(A, O, A.z), SphereSurface(B, C, 1), frame=N)
     with pytest.raises(KinematicsError, match=(
             'Frame B of ball has no angular velocity in N. Orient it')):
@@ -569,8 +567,7 @@ def test_wheel_located_from_its_contact(rng):
     B.orient_axis(L, q3, L.y)
     C = O.locatenew('C', x*N.x + y*N.y + R*L.z)
     contact = PointContact(
-        'c', RigidBody('table', O, N),
-        RigidBody('wheel', C, B, 1, (inertia(B, 1, 2, 1), C)),
+        'c', RigidBody('table', O, N), RigidBody('wheel', C, B),
         PlaneSurface(N, O, N.z), CircularRim(B, C, R, B.y))
     assert contact.gap != 0 and contact.holonomic_constraints == []
     values = {s: rng.uniform(0.1, 1) for s in (*q, *(s.diff(t) for s in q), R)}
@@ -587,18 +584,21 @@ def test_wheel_located_from_its_contact(rng):
 
 @pytest.mark.parametrize('names', ['R r', 'r R'])
 def test_ball_located_in_its_tube(names):
-    """Its gap vanishes where the ball fits into the tube."""
+    """Its gap vanishes where it fits, and not at one height of many."""
     (R, r), angle = symbols(names, positive=True), dynamicsymbols('q')
     N, B, O = ReferenceFrame('N'), ReferenceFrame('B'), Point('O')
     O.set_vel(N, 0)
-    C = O.locatenew('C', (R - r)*(sin(angle)*N.x - cos(angle)*N.y))
     B.orient_axis(N, dynamicsymbols('spin'), N.z)
-    contact = PointContact(
-        'c', RigidBody('tube', O, N),
-        RigidBody('ball', C, B, 1, (inertia(B, 1, 1, 1), C)),
-        CylinderSurface(N, O, R, N.z, interior=True),
-        SphereSurface(B, C, r, pole=B.z))
-    assert contact.gap != 0 and contact.holonomic_constraints == []
+    for place, surface, radius, rows in (
+            ((R - r)*(sin(angle)*N.x - cos(angle)*N.y),
+             CylinderSurface(N, O, R, N.z, interior=True), r, 0),
+            (angle*N.y, PlaneSurface(N, O, N.y), 1, 1)):
+        C = O.locatenew('C', place)
+        contact = PointContact(
+            'c', RigidBody('ground', O, N), RigidBody('ball', C, B),
+            surface, SphereSurface(B, C, radius, pole=B.z))
+        assert contact.gap != 0
+        assert len(contact.holonomic_constraints) == rows
 
 
 def test_contact_points_have_the_velocity_of_the_material():
