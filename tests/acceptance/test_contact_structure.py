@@ -173,13 +173,12 @@ def test_lagranges_methods(formulation):
 
 
 def test_rows_of_a_contact_may_be_written_differently():
-    """Expanded they are other expressions, with the same multipliers."""
+    """Expanded, or as the gap and its rate that agree but for rounding."""
     scene, contact, values = on_plane(ball, 'explicit')
     rows, found = contact.holonomic_constraints, []
     # cos^2 + sin^2 = 1 is known to nobody but the numbers
     apart = [row*sin(scene.q[0])**2 + row*cos(scene.q[0])**2 for row in rows]
     slip = contact.nonholonomic_constraints
-    # but for rounding a velocity row repeats the gap, and shares its force
     for holonomic, velocity in (
             (rows, slip), (apart, slip),
             ([x*(0.3/0.1/3) for x in rows], contact.velocity_constraints)):
