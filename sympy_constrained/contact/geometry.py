@@ -240,7 +240,7 @@ def at_random(expressions, count=3) -> list:
         sympify, expressions)))
     for seed in range(count):
         random = Random(seed)
-        values = {x: Rational(random.randint(5, 40), 29)
+        values = {x: Rational(random.randint(10**8, 10**9), 10**9)
                   for x in sorted(symbols, key=str)}
         with suppress(ArithmeticError, TypeError, ValueError,
                       ConstrainedDynamicsError):

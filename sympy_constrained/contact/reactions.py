@@ -51,17 +51,22 @@ class ContactReactions:
     def _normal_weights(self, method):
         """Positions of multipliers in the normal force, with weights."""
         own, weights = self.holonomic_constraints, [1]
+        rates = [self.normal_velocity]
         if self.formulation == 'augmented':
-            own = own[:3]
+            own, rates = own[:3], self._closure_rates(self.speeds)[:3]
             weights = self.normal.to_matrix(self.parent_geometry.frame)
         elif self.formulation == 'kinematic':
-            own = [self.normal_velocity]
+            own, rates = rates, []
         if not own:
             raise ConstraintError(
                 f"{self.child.name} is located from its contact, so no row "
                 f"of {self.name} holds it there and none has the normal "
                 "force. Give its mass centre a coordinate along the normal.")
-        return list(zip(find_rows(method, own, self.name), weights))
+        # A method keeps rows and rates that agree only for unit quaternions,
+        # or but for rounding, and the force is the sum of both multipliers.
+        return [*zip(find_rows(method, own, self.name), weights), *(
+            (k, weight) for k, weight in zip(
+                positions(method, rates), weights) if k is not None)]
 
     def _normal_force(self, method, compiled):
         """The normal force as a function of ``(t, x)``."""
@@ -156,17 +161,23 @@ def multipliers_of(method):
 
 def find_rows(method, own, name):
     """Positions of the rows of a contact among those of a method."""
+    found = positions(method, own)
+    if None in found:
+        raise ConstraintError(
+            f"The rows of {name} are not among those of the method, so its "
+            "reaction is not known. Pass `holonomic_constraints` and "
+            "`nonholonomic_constraints` of the contact as they are.")
+    return found
+
+
+def positions(method, own):
+    """Position of each row in a method, None for a row that it lacks."""
     rows = rows_of(method)
     g = GraphBuilder(_compat.time_symbol())
 
     def position(row):
         wanted = read(g, row)
-        for k, other in enumerate(rows):
-            if g.same_value(read(g, other), wanted):
-                return k
-        raise ConstraintError(
-            f"The rows of {name} are not among those of the method, so its "
-            "reaction is not known. Pass `holonomic_constraints` and "
-            "`nonholonomic_constraints` of the contact as they are.")
+        return next((k for k, other in enumerate(rows)
+                     if g.same_value(read(g, other), wanted)), None)
 
     return [position(row) for row in own]

@@ -221,8 +221,16 @@ class Tree:
             return self.home[location]
         if isinstance(location, Point) and _compat.velocity(
                 location, self.kinematics.frame) == 0:
-            return None
+            return self._resting(location)
         return self._nearest(location)
+
+    def _resting(self, location):
+        """The nearest of the ground, if it has points, and bodies at rest."""
+        nodes = [self.home[x] for x in self.kinematics._tree(
+            location, _compat.positions) if x in self.home]
+        return next(node for node in nodes if node is None
+                    or self._moves_with(node, location)) if (
+                        None in nodes) else None
 
     def name_of(self, location):
         """Name of the body on which a reaction acts, for a text."""
