@@ -29,8 +29,8 @@ VENV ?= .venv
 DEMO_MODELS ?= four_bar rolling_disc parallel_cranks
 SYMPY_VERSIONS ?= 1.13 1.14
 OLDEST_PYTHON ?= python3.10
-OLDEST ?= sympy==1.13.0 mpmath==1.2.* numpy==1.24.* scipy==1.10.* \
-	matplotlib==3.7.* pyparsing==3.1.* numba==0.62.* \
+OLDEST ?= sympy==1.13.0 mpmath==1.2.* numpy==1.26.* scipy==1.14.* \
+	matplotlib==3.8.* pyparsing==3.1.* numba==0.62.* \
 	pytest==8.0.*
 PYTHONS ?= python3.12 python3.13
 SYMPY_DEV ?=

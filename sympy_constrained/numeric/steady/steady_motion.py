@@ -316,7 +316,7 @@ def _search(conditions, x, p, fixed):
     point[lam] = np.linalg.lstsq(slopes[:, lam], -value, rcond=None)[0]
     columns = conditions.columns[~np.isin(conditions.columns, fixed)]
     solved = conditions.solved(point, columns)
-    if solved is None:
+    if solved is None and len(columns):
         point = conditions.nearest(point, columns)
         solved = conditions.solved(point, columns)
     if solved is None:
