@@ -253,7 +253,7 @@ def nodes_of(count):
     """
     c = (leggauss(count)[0] + 1)/2
     ends = np.concatenate([
-        [0], (Legendre.basis(count).deriv().roots() + 1)/2, [1]])
+        [0], (Legendre.basis(count).deriv().roots().real + 1)/2, [1]])
     integrals = []
     for node in c:
         others = c[c != node]
