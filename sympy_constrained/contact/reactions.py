@@ -51,22 +51,25 @@ class ContactReactions:
     def _normal_weights(self, method):
         """Positions of multipliers in the normal force, with weights."""
         own, weights = self.holonomic_constraints, [1]
-        rates = [self.normal_velocity]
         if self.formulation == 'augmented':
-            own, rates = own[:3], self._closure_rates(self.speeds)[:3]
+            own = own[:3]
             weights = self.normal.to_matrix(self.parent_geometry.frame)
         elif self.formulation == 'kinematic':
-            own, rates = rates, []
+            own = [self.normal_velocity]
         if not own:
             raise ConstraintError(
                 f"{self.child.name} is located from its contact, so no row "
                 f"of {self.name} holds it there and none has the normal "
                 "force. Give its mass centre a coordinate along the normal.")
+        found = find_rows(method, own, self.name)
+        rates = {'explicit': lambda: [self.normal_velocity],
+                 'augmented': lambda: self._closure_rates(self.speeds)[:3],
+                 'kinematic': list}[self.formulation]()
         # A method keeps rows and rates that agree only for unit quaternions,
         # or but for rounding, and the force is the sum of both multipliers.
-        return [*zip(find_rows(method, own, self.name), weights), *(
-            (k, weight) for k, weight in zip(
-                positions(method, rates), weights) if k is not None)]
+        return [(k, weight) for k, weight in zip(
+            [*found, *positions(method, rates)], [*weights, *weights])
+            if k is not None]
 
     def _normal_force(self, method, compiled):
         """The normal force as a function of ``(t, x)``."""

@@ -601,7 +601,11 @@ class CompiledEquations(Evaluator):
         solver = self.kept_solver(t, x, p)
         solution = self._checked(solver, W, r, t, x, p)
         if solution.rank != solver.rank:
-            raise SingularEquationsError("The rank is higher here.")
+            raise SingularEquationsError(
+                "The equations have a higher rank here than at the nearest "
+                "state on the constraints, which is a singular configuration. "
+                "Correct the state, or choose one farther from it.",
+                condition=0.)
         return solution.z
 
     def kept_solver(self, t, x, p) -> LinearSolver:
