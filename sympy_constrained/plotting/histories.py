@@ -287,8 +287,10 @@ def _energy_scale(trajectory):
 
     The energy alone may be zero throughout, but for rounding.
     """
-    speeds = np.array([trajectory[u] for u in trajectory.speeds])
-    exchanged = trajectory.constraint_forces.T*speeds*np.ptp(trajectory.t)
+    forces = trajectory.constraint_forces.T
+    speeds = np.reshape([trajectory[u] for u in trajectory.speeds],
+                        forces.shape)
+    exchanged = forces*speeds*np.ptp(trajectory.t)
     return max(np.abs(x).max(initial=0.) for x in (
         trajectory.energy, exchanged))
 
