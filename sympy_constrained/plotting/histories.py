@@ -163,7 +163,7 @@ def plot_phase(trajectory, x, v=None, ax=None):
     places = trajectory[x]
     if v is None:
         v = f"{label(x)}'"
-        i, = Names(trajectory.states, 'state').indices(x, 'x')
+        i, = Names(trajectory.states, 'state').indices(label(x), 'x')
         speeds = trajectory.rates[:, i]
     else:
         speeds = trajectory[v]

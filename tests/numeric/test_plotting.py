@@ -288,6 +288,9 @@ def test_phase_plane(motion):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ('$X$', r'$\dot{X}$')
     ax, = plotting.plot_phase(motion, 'X', 'Y').axes
     np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), motion['Y'])
+    loaded = replaced(motion, states=tuple(map(label, motion.states)))
+    ax, = plotting.plot_phase(loaded, motion.states[0]).axes
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), motion["X'"])
 
 
 def test_a_rate_that_is_no_state(rolling):
