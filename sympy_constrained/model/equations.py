@@ -323,4 +323,5 @@ def parts_of(method):
             f"{method!r} has no `mass_matrix_full` and `forcing_full`. "
             "Equations are read from KanesMethod, LagrangesMethod, or a "
             "method of this package; give an object of one of these, for a "
-            "System `UdwadiaKalabaMethod.from_method(system)`.") from error
+            "System `UdwadiaKalabaMethod.from_method(system)`, for a ready "
+            "model `model.form(UdwadiaKalabaMethod)`.") from error
