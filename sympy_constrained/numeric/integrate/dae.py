@@ -255,7 +255,7 @@ class IDA:
         step = self.solver.step(self.t_bound, method='onestep',
                                 tstop=self.t_bound)
         t, y = float(np.ravel(step.t)[-1]), np.atleast_2d(step.y)[-1]
-        if not step.success:
+        if not step.success or len({*nodes(self.t, t)}) < 6:
             self.status = 'failed'
             return
         self.accept(t, y.copy())
