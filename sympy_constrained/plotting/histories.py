@@ -55,13 +55,14 @@ def plot(trajectory, model=None):
 
 def _state_panels(trajectory, model):
     """Panels of states by unit, and of paths of points in a plane."""
-    paths = [] if model is None else paths_of(system_of(model))
+    paths = [] if model is None else [
+        tuple(map(label, pair)) for pair in paths_of(system_of(model))]
     alone, panels = {x for pair in paths for x in pair}, []
     for names in _groups(trajectory):
         panels += [(plot_states, {'names': group}) for group in _by_unit(
-            trajectory, [x for x in names if x not in alone])]
+            trajectory, [x for x in names if label(x) not in alone])]
         panels += [(plot_path, {'pair': pair}) for pair in paths
-                   if pair[0] in names]
+                   if pair[0] in map(label, names)]
     return panels
 
 

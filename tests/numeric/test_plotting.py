@@ -162,6 +162,10 @@ def test_an_overview_has_one_quantity_for_each_axis():
     assert labels(figure.axes[3]) == [
         r'$u_{4}$ = $\dot{q}_{4}$', r'$u_{5}$ = $\dot{q}_{5}$']
     assert figure.get_suptitle().startswith(case.model.title)
+    loaded = replaced(case.motion, **{
+        name: tuple(map(label, getattr(case.motion, name)))
+        for name in ('states', 'speeds')})
+    assert plotting.plot(loaded, case.model).axes[1].get_aspect() == 1
 
 
 def test_an_overview_leaves_out_what_is_below_the_tolerance():
