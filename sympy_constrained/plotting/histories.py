@@ -274,7 +274,8 @@ def _groups(trajectory):
 def _forces_on(trajectory, speeds):
     """Generalized constraint forces, and those of all speeds."""
     forces = trajectory.constraint_forces
-    return forces[:, [trajectory.speeds.index(u) for u in speeds]], forces
+    return forces[:, Names(trajectory.speeds, 'speed').indices(
+        map(label, speeds), 'speeds')], forces
 
 
 def _has_power(trajectory):

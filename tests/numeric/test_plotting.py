@@ -101,6 +101,9 @@ def test_forces_and_multipliers(motion):
     ax, = plotting.plot_constraint_forces(motion).axes
     assert labels(ax) == [r'on $\dot{X}$', r'on $\dot{Y}$',
                           r'on $\dot{\Phi}$']
+    ax, = plotting.plot_constraint_forces(motion, speeds=["Y'"]).axes
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(),
+                                  motion.constraint_forces[:, 1])
     ax, = plotting.plot_multipliers(motion).axes
     names = [rf'$\lambda_{{{k + 1}}}$: holonomic row {k}' for k in range(3)]
     assert labels(ax) == names
