@@ -60,13 +60,6 @@ def interrupts(compiled, start):
     return float(start[0])
 
 
-def hears_nothing(compiled, start):
-    """Works on whatever the user asks."""
-    if start[0] == 4:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return interrupts(compiled, start)
-
-
 def leaves_a_thread(compiled, start):
     """Keeps its process from ending."""
     Thread(target=time.sleep, args=(600,)).start()

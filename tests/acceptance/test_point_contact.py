@@ -97,6 +97,17 @@ def marble(frame, point):
 IN_BOWL = -1.9, 1.4, 1.9, 1.7
 
 
+def assert_newton_euler(scene, contact, values, *twin):
+    """The motion and force are those of a twin with contact parameters."""
+    method = scene.method()
+    _, _, rates = solved(method, values)
+    changes, force = newton_euler(*twin)
+    assert np.allclose([rates[u] for u in (*scene.u, *scene.below.u)],
+                       changes, rtol=0, atol=2e-8)
+    assert math.isclose(number(contact.normal_reaction(method), values),
+                        force, rel_tol=1e-7)
+
+
 @pytest.mark.parametrize('child, parent, guess, mode, formulation', [
     pytest.param(small, large, (1.5, 2, 1.5, 1.5), 'no_pivoting', 'augmented',
                  marks=pytest.mark.slow),
@@ -110,31 +121,19 @@ def test_newton_and_euler(child, parent, guess, mode, formulation):
     scene, contact, values = moving_pair(
         LIGHT, HEAVY, child, parent, guess, mode=mode,
         formulation=formulation)
-    method = scene.method()
-    _, _, rates = solved(method, values)
-    changes, force = newton_euler(scene, contact, values)
-    assert np.allclose([rates[u] for u in (*scene.u, *scene.below.u)],
-                       changes, rtol=0, atol=2e-8)
-    assert math.isclose(number(contact.normal_reaction(method), values),
-                        force, rel_tol=1e-7)
+    assert_newton_euler(scene, contact, values, scene, contact, values)
 
 
 def test_newton_and_euler_in_closed_form():
     """The bowl moves too, and has no parameters."""
     scene, contact, values = moving_pair(LIGHT, HEAVY, marble, bowl, ())
     assert contact.formulation == 'explicit'
-    method = scene.method()
-    _, _, rates = solved(method, values)
     twin, other, same = moving_pair(LIGHT, HEAVY, marble, bowl, IN_BOWL,
                                     formulation='kinematic')
     same.update(values)
     same.update(other.solve_contact(same, dict(zip(
         other.coordinates, IN_BOWL))))
-    changes, force = newton_euler(twin, other, same)
-    assert np.allclose([rates[u] for u in (*scene.u, *scene.below.u)],
-                       changes, rtol=0, atol=2e-8)
-    assert math.isclose(number(contact.normal_reaction(method), values),
-                        force, rel_tol=1e-7)
+    assert_newton_euler(scene, contact, values, twin, other, same)
 
 
 # -- (a) ball on a plane -------------------------------------------------

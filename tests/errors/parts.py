@@ -1,6 +1,4 @@
 """What the catalogue of bad input is made of: a case, and small models."""
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -287,33 +287,31 @@ def test_nine_combinations_of_constants_change_no_motion_of_the_bicycle():
         assert np.sum(sigma < 1e-4*sigma[0]) == count
 
 
+x, y = dynamicsymbols('x y')
+bob = UdwadiaKalabaMethod(
+    m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+    hol_coneqs=[x**2 + y**2 - l**2])
+
+
 def test_start_off_the_constraints_is_refused():
     """It was moved silently, and the estimate was wrong."""
-    x, y = dynamicsymbols('x y')
-    pendulum = UdwadiaKalabaMethod(
-        m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-        hol_coneqs=[x**2 + y**2 - l**2])
-    motion = simulate(pendulum, 2, [0.8, -0.6, 0, 0], t_eval=51,
+    motion = simulate(bob, 2, [0.8, -0.6, 0, 0], t_eval=51,
                       constants={m: 1, g: 9.81, l: 1})
     guess, values = {m: 1, g: 9, l: 1}, {x: motion[x]}
     data = Measurement(motion.t, values, [0.8, -0.5, 0, 0])
     with pytest.raises(ConstraintError, match='holonomic row 0'):
-        identify(pendulum, data, [g], constants=guess)
-    found = identify(pendulum, data, [g], constants=guess, fixed=[x])
+        identify(bob, data, [g], constants=guess)
+    found = identify(bob, data, [g], constants=guess, fixed=[x])
     assert abs(found[g] - 9.81) < 1e-5          # y was moved, as was asked
 
 
 @pytest.mark.parametrize('y0, moved', [(-0.6, False), (-0.5, True)])
 def test_a_start_that_was_moved_is_reported(y0, moved):
     """With the length unknown the constraint determines where y begins."""
-    x, y = dynamicsymbols('x y')
-    pendulum = UdwadiaKalabaMethod(
-        m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-        hol_coneqs=[x**2 + y**2 - l**2])
-    motion = simulate(pendulum, 1, [0.8, -0.6, 0, 0], t_eval=21,
+    motion = simulate(bob, 1, [0.8, -0.6, 0, 0], t_eval=21,
                       constants={m: 1, g: 9.81, l: 1})
     data = Measurement(motion.t, {x: motion[x]}, [0.8, y0, 0, 0])
-    found = identify(pendulum, data, [l], fixed=[x, "x'"],
+    found = identify(bob, data, [l], fixed=[x, "x'"],
                      constants={m: 1, g: 9.81, l: 1.1})
     assert abs(found[l] - 1) < 1e-6
     assert ('was moved: y by 0.1.' in found.message) is moved

@@ -344,12 +344,8 @@ def test_an_interruption_while_waiting(numbers):
         12 - done - cut)*['CANCELLED']
 
 
-@pytest.mark.parametrize('function', [
-    work.hears_nothing, pytest.param(
-        work.interrupts, marks=pytest.mark.slow)])
-def test_an_interruption_of_a_long_run(numbers, function):
-    """Its process is ended, whether the run hears it or not."""
-    found = numbers(function, 1, chunk=1)
+def test_an_interruption_of_a_long_run(numbers):
+    found = numbers(work.interrupts, 1, chunk=1)
     assert [record.reason for record in found] == (4*['END'] + 8*['CANCELLED'])
 
 

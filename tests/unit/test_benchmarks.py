@@ -114,31 +114,3 @@ def test_growth_is_a_slope_on_logarithms(harness):
     grown['upstream_derive closed_chain:12 kane'] = {'over': 60.}
     rows = list(report.growth(record(grown)))
     assert [row[3] for row in rows] == ['1.50', '1.00']
-
-
-def test_a_figure_names_what_is_missing(harness):
-    report = harness('report')
-    assert report.figure('work', 'peer', {
-        'a': report.Value(3.), 'b': report.Value(text='missing: casadi')}
-    ) == ('work', 'peer', 'a 3; b missing: casadi')
-
-
-def test_long_runs_and_sweeps_are_told(harness):
-    report = harness('report')
-    text = report.markdown(record({
-        'long_run closed_chain:8 ours': {
-            'seconds': 2., 'residual': 1e-15, 'drift': 3e-8},
-        'long_run closed_chain:8 pointer': {'seconds': 0.02, 'drift': 1e-6},
-        'long_run closed_chain:8 lambdified': {'seconds': 10.,
-                                               'drift': 2e-6},
-        'long_run closed_chain:8 pinocchio_compiled': {'missing': 'CyRK'},
-        'sweeps four_bar processes': {
-            'seconds': 20., 'two': 11., 'wall': 30., 'wall_two': 20.,
-            'speed_up': 20/11, 'wall_speed_up': 1.5}}))
-    assert '| 5 |' in text
-    assert '| 500 |' in text
-    assert '| 1e-15 |' in text
-    assert '| 3e-08 |' in text
-    assert 'processor time 1.82; on the clock 1.5 |' in text
-    assert '| 2 s | 3e-08 | KanesMethod, lambdify' in text
-    assert 'missing: CyRK' in text

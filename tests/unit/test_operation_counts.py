@@ -57,15 +57,6 @@ def test_the_solution_does_not_grow(name, size):
     assert graph.operation_count() <= SOLVED[name, size]
 
 
-def test_counts_grow_with_a_low_power_of_the_links():
-    def count(n):
-        system = UdwadiaKalabaMethod(
-            **model('closed_chain', n=n).arguments).system
-        return system.graph.operation_count(('M', 'Q', 'A', 'b'))
-
-    assert count(16)/count(8) < 2**1.9
-
-
 @pytest.mark.parametrize('name', [
     'andrews_squeezer', 'closed_chain', 'closed_chain_3d',
     'closed_chain_absolute', 'four_bar', 'n_four_bar', 'parallel_cranks'])
