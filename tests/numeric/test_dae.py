@@ -13,7 +13,8 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 from sympy_constrained.errors import MissingIngredientError
-from sympy_constrained.numeric import Reason, dae_form, simulate
+from sympy_constrained.numeric import (
+    Reason, compile_equations, dae_form, simulate)
 
 needs_package = pytest.mark.skipif(
     find_spec('sksundae') is None, reason='needs scikit-sundae')
@@ -118,14 +119,16 @@ def test_motions_agree_with_projected_ones(request, name):
 
 
 @needs_package
-def test_work_is_integrated_beside_the_residual():
+def test_work_is_integrated_with_any_constants():
     w = symbols('w')
-    motion = simulate(
-        particle([x**2 + (y - sin(w*t))**2 - l**2]), 2, [1, 0, 0, 2],
-        constants={m: 1, g: 9.81, l: 1, w: 2}, initial='project',
-        method='IDA', rtol=1e-9, atol=1e-11, t_eval=31)
-    assert np.abs(motion.work).max() > 1
-    assert np.abs(motion.energy_error).max() < 1e-4
+    compiled = compile_equations(particle([x**2 + (y - sin(w*t))**2 - l**2]),
+                                 {m: 1, g: 9.81, l: 1, w: 2})
+    for constants in {}, {g: 1, w: 3}:
+        motion = simulate(
+            compiled, 2, [1, 0, 0, 2], constants=constants, method='IDA',
+            initial='project', rtol=1e-9, atol=1e-11, t_eval=31)
+        assert np.abs(motion.work).max() > 1
+        assert np.abs(motion.energy_error).max() < 1e-4
 
 
 @needs_package
