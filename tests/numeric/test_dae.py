@@ -5,6 +5,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from scipy.special import ellipk
 
 from exports import ready
 from mechanisms import g, l, m, particle, t, x, y
@@ -140,7 +141,6 @@ def test_events_and_dense_output_of_residuals(pendulum):
     lowest.terminal = True
     motion = simulate(pendulum.compiled, 9, pendulum.start, events=lowest,
                       method='IDA', rtol=1e-9, atol=1e-11, dense=True)
-    from scipy.special import ellipk
     assert motion.t[-1] == pytest.approx(ellipk(0.5)*np.sqrt(2/9.81), abs=1e-6)
     expected = simulate(pendulum.compiled, 0.8, pendulum.start, rtol=1e-11,
                         atol=1e-13, t_eval=[0.123, 0.456, 0.789])
