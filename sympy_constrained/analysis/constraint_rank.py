@@ -144,10 +144,10 @@ def constraint_report(system, sample=None, inconsistent='error',
         If it is neither a system nor a method of this package.
 
     """
-    system = getattr(system, 'system', system)
+    given, system = system, getattr(system, 'system', system)
     if not hasattr(system, 'counts'):
         raise UnsupportedFeatureError(
-            f"`system` is {system!r}. Give a method of this package, such as "
+            f"`system` is {given!r}. Give a method of this package, such as "
             "`UdwadiaKalabaMethod.from_method(method)`.")
     points, is_alone = examined_points(system, sample)
     if is_alone:

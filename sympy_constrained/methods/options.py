@@ -1,6 +1,9 @@
 """Options of a method class, and its signature for users."""
+from collections.abc import Mapping
 from functools import lru_cache
 from inspect import Parameter, Signature, signature
+
+from sympy import Matrix, flatten
 
 from ..errors import UnsupportedFeatureError
 from ..model.call_signatures import SHAPES
@@ -50,4 +53,11 @@ def with_inherited(cls, method, options):
         kept['sample'] = method._sample
     if isinstance(method, cls):
         kept |= method._own
-    return {**kept, **options}
+    found = {**kept, **options}
+    if 'stabilization' not in cls._accepts and isinstance(
+            found.get('sample'), Mapping):  # without its gains
+        gains = flatten([method._options.get('stabilization') or 0])
+        symbols = Matrix([x or 0 for x in gains]).free_symbols
+        found['sample'] = {x: value for x, value in found['sample'].items()
+                           if x not in symbols}
+    return found

@@ -1,6 +1,7 @@
 """The equations of motion as a value: ``W z = r``."""
 from dataclasses import dataclass
 from functools import cached_property
+from warnings import warn
 
 from sympy import Dummy, ImmutableDenseMatrix
 
@@ -78,7 +79,7 @@ class EquationsOfMotion:
         Constants of the model; values of those that dropped out of the
         equations are accepted and not used.
     warning : str
-        Shown to the user before these equations are integrated.
+        Shown to the user before numbers are computed from these equations.
     copies : int
         Number of equal diagonal blocks of a lower block triangular ``W``: 1,
         but more in variational equations.
@@ -313,6 +314,12 @@ class EquationsOfMotion:
                    tuple(f'row {i}' for i in range(len(lam))))
 
 
+def announce(equations, stacklevel=3):
+    """Show the ``warning`` of equations, if they have one."""
+    if equations.warning:
+        warn(equations.warning, stacklevel=stacklevel)
+
+
 def parts_of(method):
     """Coordinates, speeds, full mass matrix and forcing of a method."""
     try:
@@ -323,4 +330,5 @@ def parts_of(method):
             f"{method!r} has no `mass_matrix_full` and `forcing_full`. "
             "Equations are read from KanesMethod, LagrangesMethod, or a "
             "method of this package; give an object of one of these, for a "
-            "System `UdwadiaKalabaMethod.from_method(system)`.") from error
+            "System `UdwadiaKalabaMethod.from_method(system)`, for a ready "
+            "model `model.form(UdwadiaKalabaMethod)`.") from error

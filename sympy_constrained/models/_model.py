@@ -23,7 +23,7 @@ READY: dict[str, Callable[..., Model]] = {}
 UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
     """A mechanism ready to be formed by any method, with numbers.
 
@@ -113,6 +113,9 @@ class Model:
             'reference': '', 'shape': shape, 'arguments': arguments,
             'parameters': {}, 'start': {}, 'fixed': (), 't_end': 0.,
             'method': given if hasattr(given, '_call') else None, **fields})
+
+    def __repr__(self):
+        return f'<Model: {self.title}>'
 
     @property
     def coordinates(self) -> tuple[Basic, ...]:

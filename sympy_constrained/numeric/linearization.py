@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from ..errors import ConstraintError
+from ..model.equations import announce
 from .compiled import compile_equations
 from .manifold.consistent_state import violations
 from .manifold.correction import independent
@@ -120,6 +121,7 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
 
     """
     compiled = compile_equations(model, constants, inputs)
+    announce(compiled.equations)
     x, p = compiled.names.vector(at, 'at'), compiled.parameters(p)
     correction = distances(compiled, t, x, p)
     if not correction.is_within(TYPED):

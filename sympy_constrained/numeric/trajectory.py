@@ -262,6 +262,7 @@ class Trajectory:
         states are cubics between neighbouring outputs, with an error of
         fourth order in the distance of the outputs. Steps of ``'DOP853'``
         are too long for cubics: pass more output times or ``dense=True``.
+        The latter is needed where states jump at events.
 
         States are projected at outputs or steps, not between them.
 

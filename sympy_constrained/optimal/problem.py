@@ -6,6 +6,7 @@ import numpy as np
 from sympy import sympify
 
 from ..errors import ConstraintError, UnsupportedFeatureError
+from ..model.equations import announce
 from ..numeric.compiled import compile_equations
 from ..numeric.manifold.consistent_state import consistent_state
 from ..numeric.manifold.correction import independent
@@ -59,6 +60,7 @@ class Problem:
         """
         self.ca, self.times, self.options = ca, times, options
         self.model, self.compiled = model, compile_equations(model, **options)
+        announce(self.compiled.equations, stacklevel=4)
         if self.compiled.equations.upper:
             raise UnsupportedFeatureError(
                 "Optimal motions are not available where accelerations or "

@@ -55,13 +55,14 @@ def plot(trajectory, model=None):
 
 def _state_panels(trajectory, model):
     """Panels of states by unit, and of paths of points in a plane."""
-    paths = [] if model is None else paths_of(system_of(model))
+    paths = [] if model is None else [
+        tuple(map(label, pair)) for pair in paths_of(system_of(model))]
     alone, panels = {x for pair in paths for x in pair}, []
     for names in _groups(trajectory):
         panels += [(plot_states, {'names': group}) for group in _by_unit(
-            trajectory, [x for x in names if x not in alone])]
+            trajectory, [x for x in names if label(x) not in alone])]
         panels += [(plot_path, {'pair': pair}) for pair in paths
-                   if pair[0] in names]
+                   if pair[0] in map(label, names)]
     return panels
 
 
@@ -163,7 +164,7 @@ def plot_phase(trajectory, x, v=None, ax=None):
     places = trajectory[x]
     if v is None:
         v = f"{label(x)}'"
-        i, = Names(trajectory.states, 'state').indices(x, 'x')
+        i, = Names(trajectory.states, 'state').indices(label(x), 'x')
         speeds = trajectory.rates[:, i]
     else:
         speeds = trajectory[v]
@@ -273,7 +274,8 @@ def _groups(trajectory):
 def _forces_on(trajectory, speeds):
     """Generalized constraint forces, and those of all speeds."""
     forces = trajectory.constraint_forces
-    return forces[:, [trajectory.speeds.index(u) for u in speeds]], forces
+    return forces[:, Names(trajectory.speeds, 'speed').indices(
+        map(label, speeds), 'speeds')], forces
 
 
 def _has_power(trajectory):
@@ -287,8 +289,10 @@ def _energy_scale(trajectory):
 
     The energy alone may be zero throughout, but for rounding.
     """
-    speeds = np.array([trajectory[u] for u in trajectory.speeds])
-    exchanged = trajectory.constraint_forces.T*speeds*np.ptp(trajectory.t)
+    forces = trajectory.constraint_forces.T
+    speeds = np.reshape([trajectory[u] for u in trajectory.speeds],
+                        forces.shape)
+    exchanged = forces*speeds*np.ptp(trajectory.t)
     return max(np.abs(x).max(initial=0.) for x in (
         trajectory.energy, exchanged))
 

@@ -13,7 +13,7 @@ from ..analysis.integrability.classification import classify_constraints
 from ..errors import ConstrainedDynamicsError, MissingIngredientError
 from ..graph import substitute
 from ..model.call_signatures import arguments_of
-from ..model.equations import EquationsOfMotion
+from ..model.equations import EquationsOfMotion, announce
 from ..model.units import units_of
 from ..numeric.compiled import CompiledEquations
 from ..numeric.integrate.arguments import check_sizes
@@ -154,6 +154,7 @@ def report(method, start, constants=None, inputs=None, *, title=None,
     """
     check_sizes(speed=speed)
     compiled = compiled_for_page(method, constants, inputs)
+    announce(compiled.equations)
     given = compiled.names.vector(start, 'start')
     x = rounded(consistent_state(compiled, given, fixed, t), given)
     functions = Functions(compiled, float(t), x)

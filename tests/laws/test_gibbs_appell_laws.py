@@ -850,6 +850,8 @@ def test_motion_of_higher_order(case):
     motion = simulate(compiled, 0.1, found, t_eval=4, rtol=1e-10, atol=1e-11)
     assert motion.residuals.shape[1] >= len(method.constraint_orders)
     assert motion.largest_residual < 1e-7
+    if motion.work is not None:
+        assert np.abs([motion.power_error, motion.energy_error]).max() < 1e-7
     for time, state in zip([0, *motion.t], [found, *motion.x]):
         values = {**of_time(numbers, time), **dict(zip(
             method.equations_of_motion.states, state))}

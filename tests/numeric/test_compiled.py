@@ -11,11 +11,13 @@ from sympy.physics.mechanics import (
 
 from exports import kept
 from mechanisms import g, l, m, particle, t, x, y
-from sympy_constrained import EquationsOfMotion, UdwadiaKalabaMethod
+from sympy_constrained import (
+    EquationsOfMotion, LinearMappingMethod, UdwadiaKalabaMethod)
 from sympy_constrained.errors import (
     ConstraintError, InconsistentConstraintsError, NotFiniteError)
-from sympy_constrained.numeric import compile_equations
+from sympy_constrained.numeric import compile_equations, simulate
 from sympy_constrained.numeric.compiled import KEPT_SOLVERS
+from sympy_constrained.plotting import plot_energy
 
 
 @pytest.fixture
@@ -120,6 +122,15 @@ def test_a_batch_is_its_states_one_by_one(doubled, states, name, width):
     single = [function(*row) for row in zip(times, states, p)]
     np.testing.assert_allclose(function(times, states, p), single,
                                rtol=1e-13, atol=1e-13)
+
+
+def test_rows_alone_may_determine_the_motion():
+    compiled = compile_equations(LinearMappingMethod(
+        x.diff()**2/2, [x], nonhol_coneqs=[x.diff() + x]), {})
+    motion = simulate(compiled, 1, [1], t_eval=3)
+    np.testing.assert_allclose(motion[x], np.exp(-motion.t), rtol=1e-7)
+    plot_energy(motion)
+    assert compiled.residuals(motion.t, motion.x).shape == (3, 0)
 
 
 def test_matrices_come_in_batches_too(doubled, states):

@@ -162,6 +162,13 @@ def test_the_edge_of_a_domain_ends_the_run():
 
 
 @needs_package
+def test_a_pose_without_full_rank_ends_the_run():
+    _, compiled, start = ready('n_four_bar')
+    motion = simulate(compiled, 1, start, method='IDA', throw=False)
+    assert motion.reason is Reason.STEP_SIZE
+
+
+@needs_package
 def test_a_function_that_fails_ends_the_run():
     f = dynamicsymbols('f')
     driven = UdwadiaKalabaMethod(m*x.diff()**2/2, [x], nonideal_forces=[f])

@@ -5,7 +5,7 @@ import warnings
 import geometric_systems as systems
 import numpy as np
 import pytest
-from sympy import cos, sin, symbols
+from sympy import cos, diag, sin, symbols
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, dynamicsymbols)
 
@@ -488,6 +488,10 @@ def test_embedded_equations_and_python_inputs_are_refused():
     called = driven(F=lambda t, x: 0.)
     with pytest.raises(UnsupportedFeatureError, match='Python function'):
         simulate(called, 1, [1, 0], integrator='rattle', step=0.1)
+    servo = UdwadiaKalabaMethod.from_method(
+        system.method, weight=diag(1, 2, 1))
+    with pytest.raises(UnsupportedFeatureError, match='not along the rows'):
+        simulate(servo, 1, system.start, integrator='gni', step=0.1)
 
 
 def test_holonomic_rows_of_vacco_are_refused():

@@ -14,8 +14,8 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     SimulationError, SingularEquationsError, UnsupportedFeatureError)
 from sympy_constrained.numeric import (
-    Crossing, Table, compile_equations, consistent_state, sensitivities,
-    simulate)
+    Crossing, Measurement, Table, compile_equations, consistent_state,
+    identify, sensitivities, simulate)
 from sympy_constrained.numeric.integrate.crossing import CrossingFunction
 from sympy_constrained.numeric.sensitivity.saltation import saltation
 
@@ -229,6 +229,15 @@ def test_a_bouncing_bead(t_eval):
         np.testing.assert_allclose(motion.gradient(
             by, weights=weights).values, wanted, rtol=1e-10)
     assert abs(motion.energy_error).max() < 1e-11
+
+
+def test_a_fit_through_impacts():
+    options = {'constants': {m: 1, g: 9.81, e: 0.8}, 'events': IMPACT}
+    motion = simulate(BEAD, 1.5, START, t_eval=16, **options)
+    options['constants'][e] = 0.7
+    fit = identify(BEAD, Measurement(motion.t, {y: motion[y]}, START), [e],
+                   **options)
+    assert len(motion.events) == 2 and abs(fit[e] - 0.8) < 1e-6
 
 
 @pytest.mark.parametrize('span', [(0, 1), (1, 0)])

@@ -101,6 +101,9 @@ def test_forces_and_multipliers(motion):
     ax, = plotting.plot_constraint_forces(motion).axes
     assert labels(ax) == [r'on $\dot{X}$', r'on $\dot{Y}$',
                           r'on $\dot{\Phi}$']
+    ax, = plotting.plot_constraint_forces(motion, speeds=["Y'"]).axes
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(),
+                                  motion.constraint_forces[:, 1])
     ax, = plotting.plot_multipliers(motion).axes
     names = [rf'$\lambda_{{{k + 1}}}$: holonomic row {k}' for k in range(3)]
     assert labels(ax) == names
@@ -162,6 +165,10 @@ def test_an_overview_has_one_quantity_for_each_axis():
     assert labels(figure.axes[3]) == [
         r'$u_{4}$ = $\dot{q}_{4}$', r'$u_{5}$ = $\dot{q}_{5}$']
     assert figure.get_suptitle().startswith(case.model.title)
+    loaded = replaced(case.motion, **{
+        name: tuple(map(label, getattr(case.motion, name)))
+        for name in ('states', 'speeds')})
+    assert plotting.plot(loaded, case.model).axes[1].get_aspect() == 1
 
 
 def test_an_overview_leaves_out_what_is_below_the_tolerance():
@@ -288,6 +295,9 @@ def test_phase_plane(motion):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ('$X$', r'$\dot{X}$')
     ax, = plotting.plot_phase(motion, 'X', 'Y').axes
     np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), motion['Y'])
+    loaded = replaced(motion, states=tuple(map(label, motion.states)))
+    ax, = plotting.plot_phase(loaded, motion.states[0]).axes
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), motion["X'"])
 
 
 def test_a_rate_that_is_no_state(rolling):

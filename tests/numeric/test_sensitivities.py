@@ -133,6 +133,9 @@ def test_inputs_take_part():
         cart, 1, [1, 0], [m], inputs={F: ([0, 1, 2], [1, 1, 1])}, t_eval=3,
         constants={m: 2}, **TIGHT)
     np.testing.assert_allclose(motion[q, m], -motion.t**2/8, atol=1e-10)
+    with pytest.raises(UnsupportedFeatureError, match='F is a Python func'):
+        sensitivities(cart, 1, [1, 0], [m], constants={m: 2},
+                      inputs={F: lambda t, x: t - x[0]})
 
 
 @pytest.mark.parametrize('size', [1, 1e9])

@@ -11,7 +11,8 @@ from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod)
 from sympy_constrained.errors import SimulationError, UnsupportedFeatureError
-from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.numeric import (
+    compile_equations, equilibria, linearize, simulate)
 from sympy_constrained.numeric.manifold.correction import Projector
 from sympy_constrained.numeric.manifold.projection import project
 
@@ -266,6 +267,9 @@ def test_wrong_equations_are_announced():
     wrong = HamelEmbedding(L, [x, y, z], nonhol_coneqs=[row], q_dependent=[z])
     with pytest.warns(UserWarning, match='wrong for this choice.*corrected'):
         simulate(wrong, 1, start, constants={m: 1})
+    for function in linearize, equilibria:
+        with pytest.warns(UserWarning, match='wrong for this choice'):
+            function(wrong, [0, 1, 0, 0, 0], constants={m: 1})
     straight = HamelEmbedding(L, [x, y, z], nonhol_coneqs=[
         z.diff() - 2*x.diff()], q_dependent=[z])
     assert not straight.equations_of_motion.warning

@@ -142,6 +142,10 @@ def test_plain_functions(pendulum, numbers):
     assert energies.values().tolist() == [15, 20, 30, 40]
     assert energies.parameter('m').tolist() == [1, 1, 2, 2]
     assert energies.parameter(g).tolist() == [3, 4, 3, 4]
+    one_by_one = sweep(pendulum.compiled, [{m: 2}, {g: 3}], [0, 5, 0, 0],
+                       run=work.energy)
+    assert one_by_one.parameter(m).tolist() == [2, 1.5]
+    assert one_by_one[0].parameters == {'m': 2, 'g': 9.81}
 
 
 # -- what goes in -------------------------------------------------------------

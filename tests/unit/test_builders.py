@@ -242,6 +242,9 @@ def test_options_go_with_the_object():
     same(acceleration(method), acceleration(kane(stabilization=(1, 2))))
     assert any(abs(p - q) > 1e-3 for p, q in zip(
         acceleration(method), PENDULUM))
+    gain = symbols('gain')
+    method = kane(stabilization=[(gain, gain)], sample={gain: 1})
+    same(acceleration(RouthMethod.from_method(method)), PENDULUM)
 
 
 def test_a_system_forms_our_equations():

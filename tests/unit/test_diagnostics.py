@@ -18,6 +18,7 @@ from sympy_constrained.analysis.consistent_points import admissible_values
 from sympy_constrained.errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError,
     UnsupportedFeatureError)
+from sympy_constrained.models import model
 from sympy_constrained.numeric import simulate
 
 t = dynamicsymbols._t
@@ -212,9 +213,9 @@ def test_seeds_repeat_and_differ():
 
 
 def test_models_that_are_not_formed_are_refused():
-    for thing in (System(), 5):
+    for thing in (System(), 5, model('four_bar')):
         with pytest.raises(UnsupportedFeatureError, match=(
-                'Give a method of this package.*from_method')):
+                '(<Model: A|5|Sys).{0,70}Give a method of this.*from_method')):
             constraint_report(thing)
 
 

@@ -57,16 +57,14 @@ def higher_equations(system, directions, orders, names, lam):
     upper = sum(levels[1:N] + multipliers[:j], [])
     states = sum(levels[:N - 1] + multipliers[:j - 1]
                  + [levels[N - 1], multipliers[j - 1]], [])
-    force = [g.dot(row, multipliers[0]) for row in jets.W]
-    power = [g.add(x, g.dot(force, levels[0])) for x, in known['power']]
     graph = frozen(
         g, rates=flat(known['rates'] + known['mass_rates']) + explicit,
         W=GraphMatrix(g, W), r=r, upper=kept, upper_jacobian=GraphMatrix(
             g, jacobian(g, kept, upper), len(upper)),
-        A=GraphMatrix(g, [], len(system.u)), b=[], power=power, **{
+        A=GraphMatrix(g, [], len(system.u)), b=[], **{
             name: GraphMatrix(g, known[name], system.graph.outputs[name][1])
             for name in ('holonomic', 'holonomic_jacobian', 'velocity',
-                         'velocity_jacobian', 'M', 'Q', 'energy')})
+                         'velocity_jacobian', 'M', 'Q', 'energy', 'power')})
     symbol = jets.symbol
     count = len(system.q) + len(system.masses) + len(states)
     related = len(kept) + len(known['holonomic']) + len(known['velocity'])

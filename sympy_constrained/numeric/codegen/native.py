@@ -166,7 +166,7 @@ def run_batch(entry, size, t, x, p, r, count):
     Blocks of states fit in the cache and are filled up by their last state.
     """
     function, lanes = entry
-    most = min(BLOCK, max(CACHED//count, lanes)//lanes*lanes)
+    most = min(BLOCK, max(CACHED//max(count, 1), lanes)//lanes*lanes)
     padded = min(most, -(-size//lanes)*lanes)
     p = np.array(p, dtype=float)
     inputs = [np.empty((max(len(values), 1), padded))

@@ -13,6 +13,7 @@ from sympy import Dummy, Rational
 from ...errors import MissingIngredientError, UnsupportedFeatureError
 from ...graph import Graph, jacobian, stack
 from ...graph.matrix import as_column
+from ..integrate.power import act_across
 from .mechanics import HALF, Mechanics
 
 
@@ -302,9 +303,10 @@ def check_equations(compiled, name, mu):
     refuse(name, shape['A'] != shape['velocity'],
            "keeps constraints of coordinates and speeds, and the model has "
            "some at acceleration level")
-    refuse(name, 'C' in shape and any(map(any, graph.pattern('C'))),
+    refuse(name, 'C' in shape and any(map(any, graph.pattern('C')))
+           or act_across(equations),
            "assumes ideal constraints, and the model has forces that depend "
-           "on the constraint forces")
+           "on the constraint forces, or that are not along the rows")
     if name == 'discrete-gradient' and not (
             compiled.has('energy') and compiled.has('power')):
         raise MissingIngredientError(

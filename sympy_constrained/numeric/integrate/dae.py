@@ -259,10 +259,11 @@ class IDA:
     def step(self):
         step = self.solver.step(self.t_bound, method='onestep',
                                 tstop=self.t_bound)
-        if not step.success:
+        t = float(np.ravel(step.t)[-1])
+        if not step.success or len({*nodes(self.t, t)}) < 6:
             self.status = 'failed'
             return
-        self.t_old, self.t = self.t, float(np.ravel(step.t)[-1])
+        self.t_old, self.t = self.t, t
         self.y = np.atleast_2d(step.y)[-1][self.places]
         if self.t == self.t_bound:
             self.status = 'finished'
@@ -272,9 +273,7 @@ class IDA:
 
         The last node brings IDA back to its state.
         """
-        places = np.cos(np.pi*np.arange(5, 0, -1)/5)
-        start, end = self.t_old, self.t
-        times = [*(start + end + (end - start)*places)/2, end]
+        times = nodes(self.t_old, self.t)
         return Polynomial(times, [
             np.atleast_2d(self.solver.step(s).y)[-1][self.places]
             for s in times])
@@ -286,3 +285,9 @@ class IDA:
             return self.form.residual(t, y, yp)
         except NotFiniteError:
             return np.full(len(y), np.nan)
+
+
+def nodes(start, end):
+    """Times that determine a polynomial of degree five, the end as last."""
+    places = np.cos(np.pi*np.arange(5, 0, -1)/5)
+    return [*(start + end + (end - start)*places)/2, end]

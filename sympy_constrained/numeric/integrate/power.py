@@ -34,6 +34,7 @@ def work_outputs(compiled):
     graph = compiled.equations.graph
     outputs = ('power',) if any(map(any, graph.pattern('power'))) else ()
     if ('C' in graph.outputs and any(map(any, graph.pattern('C')))
+            or compiled.equations.upper
             or compiled.has('A') and constraints_work(compiled.equations)):
         outputs += ('M', 'Q')
     return outputs
@@ -48,17 +49,22 @@ def constraints_work(equations):
     if {equations.t, *equations.specifieds} & {
             *equations.graph.symbols(('holonomic', 'velocity', 'b'))}:
         return True
-    g, out = equations.graph.load(None, ('A', 'velocity', 'W'))
-    rows, motion = out['velocity'], (
-        len(equations.unknowns) - len(equations.multipliers))
+    g, out = equations.graph.load(None, ('A', 'velocity'))
+    rows = out['velocity']
     u = [g.input(x, dynamic=True) for x in equations.u]
-    forces = [*zip(*out['W'][:len(u)])][motion:]
-    return len(out['A']) != len(rows) or any(
-        x != -y for force, row in zip(forces, out['A'])
-        for x, y in zip(force, row)) or not all(
+    return len(out['A']) != len(rows) or act_across(equations) or not all(
         any(g.same_value(g.dot(row, u), multiple)
             for multiple in (psi, g.add(psi, psi)))
         for row, [psi] in zip(out['A'], rows))
+
+
+def act_across(equations):
+    """Whether reactions are no ``A^T lam``."""
+    _, out = equations.graph.load(None, ('A', 'W'))
+    motion = len(equations.unknowns) - len(equations.multipliers)
+    forces = [*zip(*out['W'][:len(equations.u)])][motion:]
+    return any(x != -y for force, row in zip(forces, out['A'])
+               for x, y in zip(force, row))
 
 
 def energy_rates(compiled, t, x, rates, p=None):

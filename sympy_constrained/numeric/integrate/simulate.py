@@ -7,6 +7,7 @@ import numpy as np
 
 from ...errors import ConstrainedDynamicsError, SimulationError
 from ...model.call_signatures import own
+from ...model.equations import announce
 from ..geometric.run import FixedRun, check_arguments
 from ..linear.rank_decision import is_regular
 from ..manifold.consistent_state import (
@@ -276,10 +277,10 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
 
 
 def _warn_at_start(compiled, t, x, known):
-    for text in (compiled.equations.warning,
-                 not known and negative_mass(compiled, t, x)):
-        if text:
-            warn(text, stacklevel=3)
+    announce(compiled.equations, stacklevel=4)
+    text = not known and negative_mass(compiled, t, x)
+    if text:
+        warn(text, stacklevel=3)
 
 
 def _known_solver(compiled, t, x, initial):

@@ -1,7 +1,8 @@
 """Fit constants and initial values of a model to measurements."""
 import numpy as np
 
-from ..compiled import compile_equations
+from ...model.call_signatures import own
+from ..integrate.crossing import compiled_with
 from ..names import Names, array, label
 from .fit import Fit
 from .identification import Identification, Measurement
@@ -73,7 +74,8 @@ def identify(model, measured, unknown, *, bounds=None, deviations=None,
         it, or a motion ends before its measurements.
 
     """
-    compiled = compile_equations(model, constants, inputs)
+    events = own(options.pop('events', ()))
+    compiled = compiled_with(events, model, constants, inputs)
     known = Names((*compiled.states, *compiled.constants),
                   'state or constant')
     places = known.indices(unknown, 'unknown')
@@ -98,7 +100,7 @@ def identify(model, measured, unknown, *, bounds=None, deviations=None,
             "fewer segments.")
     low, high = limits(unknown, bounds or {})
     fit = Fit(Shooting(compiled, unknown, records, fixed, {
-        'rtol': rtol, 'atol': atol, **options}, segments),
+        'rtol': rtol, 'atol': atol, **options}, segments, events),
         low, high, deviations is None)
     return fit.result(*fit.search())
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...errors import ConstraintError
+from ...errors import ConstraintError, UnsupportedFeatureError
 from ...model.call_signatures import own
 from ..compiled import CompiledEquations, compile_equations
 from ..integrate.crossing import compiled_with
@@ -22,6 +22,8 @@ from .variational import variational
 
 # States of variational equations, above which these are split.
 STATES = 128
+# Part of a state whose change must not change a Python function.
+MOVED = 1e-6
 
 
 class EventDerivatives(NamedTuple):
@@ -112,8 +114,8 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
 
     model : CompiledEquations
         Or what :func:`~sympy_constrained.numeric.compile_equations` takes,
-        with its ``constants`` and ``inputs``. Tables and Python functions
-        count as functions of time.
+        with its ``constants`` and ``inputs``. Python functions may depend
+        on time, not on states.
     t_span, start, options
         As for :func:`~sympy_constrained.numeric.simulate`.
     by : sequence
@@ -130,8 +132,8 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
         If the start cannot follow on the constraints with ``fixed``, or the
         remaining states are not determined.
     UnsupportedFeatureError
-        If accelerations or multipliers are states, or an event with a jump is
-        no :class:`.Crossing`.
+        If accelerations or multipliers are states, a Python function as input
+        depends on states, or an event with a jump is no :class:`.Crossing`.
 
     """
     events = own(options.pop('events', ()))
@@ -257,8 +259,20 @@ def variational_equations(compiled, by):
     return result.with_values(values(result))
 
 
+def check_inputs(compiled, t, x):
+    """Raise if a Python function changes with the states."""
+    here, beside = (compiled.inputs.values(t, state) for state in (
+        x, x + MOVED*(1 + np.abs(x))))
+    for item, value, other in zip(compiled.inputs.called, here, beside):
+        if value != other:
+            raise UnsupportedFeatureError(
+                f"The input {label(item)} is a Python function of the states, "
+                "whose derivatives are unknown. Give it as an expression.")
+
+
 def start_derivatives(compiled, t, x, by, fixed):
     """Derivatives of a start on the constraints, shape (ns, k)."""
+    check_inputs(compiled, t, x)
     names, states = compiled.names, compiled.states
     changed = {k: states.index(item) for k, item in enumerate(by)
                if item in states}

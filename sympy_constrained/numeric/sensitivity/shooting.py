@@ -24,6 +24,7 @@ from scipy.linalg import qr, solve_triangular
 from scipy.optimize import least_squares
 
 from ...errors import ConstrainedDynamicsError, ConstraintError
+from ..integrate.events import event_functions
 from ..manifold.consistent_state import consistent_state, violations
 from ..manifold.projection import distances, size_of
 from ..outcome import Reason
@@ -98,10 +99,11 @@ class Node:
 class Shooting:
     """Residuals, gaps and their derivatives as functions of the unknowns."""
 
-    def __init__(self, compiled, unknown, records, fixed, options, segments):
+    def __init__(self, compiled, unknown, records, fixed, options, segments,
+                 events):
         self.compiled, self.unknown, self.records = (
             compiled, unknown, records)
-        self.fixed, self.options = tuple(fixed), options
+        self.fixed, self.options, self.events = tuple(fixed), options, events
         self.places = [compiled.states.index(item) if item in compiled.states
                        else None for item in unknown]
         self.constants = [k for k, place in enumerate(self.places)
@@ -262,7 +264,8 @@ class Shooting:
             *self._names(), *compiled.states[:dx.shape[1] - len(
                 self.constants)])
         motion = integrated(compiled, (times[0], times[-1]), x, dx, by,
-                            {**self.options, 't_eval': times})
+                            {**self.options, 't_eval': times},
+                            event_functions(self.events, compiled))
         if Reason.INTERRUPTED in (part.reason for part in motion.trajectories):
             raise KeyboardInterrupt
         if len(motion.t) < len(times):

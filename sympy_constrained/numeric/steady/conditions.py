@@ -51,6 +51,7 @@ class Conditions:
 
     def __init__(self, compiled, cyclic, at_rest=False, free=()):
         self.compiled, self.cyclic, self.at_rest = compiled, cyclic, at_rest
+        self.free = free
         self.count = len(compiled.states)
         self.size = self.count + len(compiled.multiplier_names)
         self.places = np.append(np.arange(self.size), [
@@ -65,6 +66,10 @@ class Conditions:
         self._function = compiled.kept(key, lambda: compiled.group(
             graph, ('value', 'slopes'), compiled.multiplier_names))
         self.graph = graph
+
+    def __reduce__(self):
+        return Conditions, (self.compiled, self.cyclic, self.at_rest,
+                            self.free)
 
     @property
     def symbols(self):

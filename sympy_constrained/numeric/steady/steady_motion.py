@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from ...errors import ConstrainedDynamicsError, ConstraintError
+from ...model.equations import announce
 from ..compiled import compile_equations
 from ..linearization import linearize
 from ..manifold.projection import distances, project
@@ -274,6 +275,7 @@ def equilibria(model, near, *, fixed=(), fill=None, constants=None,
 def _found(conditions, near, fixed, fill):
     """The different steady motions near guesses."""
     compiled, names = conditions.compiled, conditions.compiled.names
+    announce(compiled.equations, stacklevel=4)
     fixed = tuple(names.indices(fixed, 'fixed'))
     default = [None if fill is None else number(fill)]*len(names)
     resting = np.setdiff1d(range(len(names)), compiled.q_index) if (

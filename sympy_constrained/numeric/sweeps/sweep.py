@@ -181,8 +181,11 @@ def _tasks(compiled, parameters, states):
         except (ValueError, TypeError) as error:
             raise type(error)(f"Run {i}: {error}") from None
         tasks.append(Task(i, p, x))
-        parameters.append({names.labels[k]: float(p[k]) for k in
-                           names.indices(values or (), 'parameters')})
+        parameters.append(compiled.p if p is None else p)
+    varied = dict.fromkeys(k for values in sets for k in names.indices(
+        values or (), 'parameters'))    # in some of the runs
+    parameters = [{names.labels[k]: float(p[k]) for k in varied}
+                  for p in parameters]
     return tasks, parameters
 
 
