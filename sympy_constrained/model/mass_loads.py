@@ -58,8 +58,8 @@ def momentum_loads(bodies, frame, anchors=None) -> list:
     the forces :math:`\dot m v_G` and the torques
     :math:`\overset{B}{\dot I}\cdot\omega` the equations are those of mass
     that leaves with the velocity of the body, to which a :func:`thrust` adds
-    what it has relative to it. A mass centre that drifts in the body adds
-    :math:`m(a_G - a_{G,\text{body-fixed}})`.
+    what it has relative to it. A mass centre at :math:`c(t)` in the body adds
+    :math:`m(2\omega\times c' + c'')`.
 
     The other methods of this package take the rate of momentum, too;
     :class:`.GibbsAppellMethod` must not be given these loads. The mass may
@@ -96,12 +96,9 @@ def momentum_loads_of(body, frame, anchors, time):
     loads, point = [], body.masscenter
     force = sympify(body.mass, strict=True).diff(time)*point.vel(frame)
     if body in anchors:
-        anchor = anchors[body]
-        arm = point.pos_from(anchor)
-        w = body.frame.ang_vel_in(frame)
-        force += body.mass*(
-            point.acc(frame) - anchor.acc(frame)
-            - cross(w.dt(frame), arm) - cross(w, cross(w, arm)))
+        drift = point.pos_from(anchors[body]).dt(body.frame)
+        force += body.mass*(2*cross(body.frame.ang_vel_in(frame), drift)
+                            + drift.dt(body.frame))
     if force != 0:
         loads.append(Force(point, force))
     if isinstance(body, RigidBody):
