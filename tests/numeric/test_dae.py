@@ -51,9 +51,7 @@ def test_the_jacobian_is_the_derivative(name, rng):
     yp = form.yp0 + [0.1*rng.uniform(-1, 1) for _ in range(size)]
     by_y, by_yp = form.jacobian(0.1, y, yp)
     h = 1e-6
-    for k in range(size):
-        e = np.zeros(size)
-        e[k] = h
+    for k, e in enumerate(h*np.eye(size)):
         for found, one, two in (
                 (by_y, (y + e, yp), (y - e, yp)),
                 (by_yp, (y, yp + e), (y, yp - e))):
@@ -156,8 +154,7 @@ def test_the_edge_of_a_domain_ends_the_run():
     motion = simulate(edge, 2, [0, 1], method='IDA', throw=False)
     assert not motion.success and motion.reason is not Reason.STEPS
     assert motion.t[-1] == pytest.approx(2*3**0.5 - 8/3, abs=1e-4)
-    place, speed = motion.x.T
-    assert (place < 1).all()
+    place, speed = motion.x.T           # beyond 1 the root is nan
     np.testing.assert_allclose(speed**2/2 + np.sqrt(1 - place), 1.5, atol=1e-4)
 
 
