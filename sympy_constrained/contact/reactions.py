@@ -65,8 +65,8 @@ class ContactReactions:
         rates = {'explicit': lambda: [self.normal_velocity],
                  'augmented': lambda: self._closure_rates(self.speeds)[:3],
                  'kinematic': list}[self.formulation]()
-        # A method keeps rows and rates that agree only for unit quaternions,
-        # or but for rounding, and the force is the sum of both multipliers.
+        # If a row and its rate agree only for unit quaternions or up to
+        # rounding, a method keeps both. The force has both multipliers.
         return [(k, weight) for k, weight in zip(
             [*found, *positions(method, rates)], [*weights, *weights])
             if k is not None]

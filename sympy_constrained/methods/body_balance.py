@@ -225,7 +225,7 @@ class Tree:
         return self._nearest(location)
 
     def _resting(self, location):
-        """The nearest of the ground, if it has points, and bodies at rest."""
+        """The ground, or a body at rest that is nearer in SymPy's tree."""
         nodes = [self.home[x] for x in self.kinematics._tree(
             location, _compat.positions) if x in self.home]
         return next(node for node in nodes if node is None

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from mpmath import mp
 from sympy import (
-    Derivative, Matrix, Rational, cos, exp, sin, symbols, sympify, zeros)
+    Derivative, Matrix, Rational, cos, exp, sin, sqrt, symbols, sympify, zeros)
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
@@ -621,15 +621,17 @@ def test_rates_at_exits_may_be_written_in_another_way():
     E = G.locatenew('E', -k*B.x)
     body = RigidBody('body', G, B, (m0 + m)**2, (inertia(B, 1, 1, 1), G))
     rates = 2*(m0 + m)*dot(m), 2*m0*dot(m) + 2*m*dot(m)
-    values = {m: 2, m0: 3, k: 5, dot(m): 7, dot(m, 2): 11, psi: 0,
-              dot(psi): 13}
-    exact = Exact(values)
-    one, other = ([exact(vector.to_matrix(B)) for _, vector in
-                   internal_flow_loads(body, N, [(E, rate)])]
-                  for rate in rates)
-    assert one == other
-    with pytest.raises(ConstrainedDynamicsError, match='sum up to'):
-        internal_flow_loads(body, N, [(E, 2*m0*dot(m) + m*dot(m))])
+    exact = Exact({m: 2, m0: 3, k: 5, dot(m): 7, dot(m, 2): 11, psi: 0,
+                   dot(psi): 13})
+    first, second = ([exact(vector.to_matrix(B)) for _, vector in
+                      internal_flow_loads(body, N, [(E, rate)])]
+                     for rate in rates)
+    assert first == second
+    burning = RigidBody('burning', G, B, sqrt(1 - t), (inertia(B, 1, 1, 1), G))
+    assert internal_flow_loads(burning, N, [(E, -sqrt(1 - t)/(2 - 2*t))])
+    for one, rate in (body, 2*m0*dot(m) + m*dot(m)), (burning, 1/sqrt(1 - t)):
+        with pytest.raises(ConstrainedDynamicsError, match='sum up to'):
+            internal_flow_loads(one, N, [(E, rate)])
 
 
 def sum_of(loads, G, N):

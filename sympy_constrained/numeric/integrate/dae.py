@@ -69,7 +69,9 @@ class DAEForm:
 
     def _split(self, y, yp):
         x = np.asarray(y, dtype=float)[:len(self.compiled.states)]
-        return x, None, np.asarray(yp, dtype=float).tolist()
+        # The functions are kept also for other constants.
+        return x, self.compiled.parameters(), np.asarray(
+            yp, dtype=float).tolist()
 
 
 def dae_form(model, start, t=0., constants=None, inputs=None) -> DAEForm:

@@ -114,8 +114,7 @@ class RecursiveEquations:
             constants, 'constants', self.p))) if constants else self
 
     def at_constants(self, p):
-        """The same equations with constants in order, which are not checked.
-        """
+        """The same equations with the array ``p``, which is not checked."""
         result = object.__new__(type(self))
         result.__dict__ = {**self.__dict__, 'p': p, '_decided': {}}
         return result

@@ -68,8 +68,8 @@ def loads_of(tree, loads):
 
 
 def local_loads(tree, location, vector):
-    """The loads on the body of a point or frame: the body, whether they are
-    in inertial axes, not its own, the place there, force and torque.
+    """Yield each load at a point or frame of a body: the body, whether force
+    and torque are in inertial axes or in its own, the place, both vectors.
     """
     body, place = tree.body_of(location)
     kinematics, is_force = tree.kinematics, isinstance(location, Point)
