@@ -61,10 +61,11 @@ class ContactReactions:
                 f"{self.child.name} is located from its contact, so no row "
                 f"of {self.name} holds it there and none has the normal "
                 "force. Give its mass centre a coordinate along the normal.")
-        found = find_rows(method, own, self.name)
-        rates = {'explicit': lambda: [self.normal_velocity],
-                 'augmented': lambda: self._closure_rates(self.speeds)[:3],
-                 'kinematic': list}[self.formulation]()
+        found, rates = find_rows(method, own, self.name), []
+        if self.formulation == 'explicit':
+            rates = [self.normal_velocity]
+        elif self.formulation == 'augmented':
+            rates = self._closure_rates(self.speeds)[:3]
         # If a row and its rate agree only for unit quaternions or up to
         # rounding, a method keeps both. The force has both multipliers.
         return [(k, weight) for k, weight in zip(

@@ -294,7 +294,6 @@ bob = UdwadiaKalabaMethod(
 
 
 def test_start_off_the_constraints_is_refused():
-    """It was moved silently, and the estimate was wrong."""
     motion = simulate(bob, 2, [0.8, -0.6, 0, 0], t_eval=51,
                       constants={m: 1, g: 9.81, l: 1})
     guess, values = {m: 1, g: 9, l: 1}, {x: motion[x]}
