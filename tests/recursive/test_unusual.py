@@ -156,6 +156,20 @@ def test_a_wheel_whose_frame_does_not_spin_is_refused():
         compile_equations(method, CONSTANTS, recursion=True)
 
 
+def test_four_rates_of_a_quaternion_are_refused():
+    """One of them moves no inertia."""
+    N, O = ground()
+    q, u = dynamicsymbols('q:4'), dynamicsymbols('u:4')
+    A = ReferenceFrame('A')
+    A.orient_quaternion(N, q)
+    method = UdwadiaKalabaMethod(
+        N, q, u, [x.diff() - v for x, v in zip(q, u)],
+        bodies=[RigidBody('b', O, A, 1, (inertia(A, 1, 2, 3), O))],
+        configuration_constraints=[sum(x**2 for x in q) - 1])
+    with pytest.raises(UnsupportedFeatureError, match='no inertia'):
+        compile_equations(method, recursion=True)
+
+
 @pytest.mark.parametrize('angle', [lambda q: q, lambda q: Max(q, -9)])
 def test_a_force_where_a_wheel_touches_turns_the_wheel(angle):
     """The point is placed from the fork and moves with the wheel."""

@@ -35,6 +35,7 @@ from ...graph.nodes import CALL, CONST, INPUT
 from ...graph.calculus import operands, rebuilt
 from ...model.geometry import ZERO
 from ..codegen.native import NativeFunction, arguments_of
+from .local_kinematics import refused
 from .sweeps import BIAS, PLACE, RECORD, WRENCH
 
 
@@ -277,6 +278,8 @@ class Kernels:
             s = parts.columns[6*k:6*k + 6]
             u = times(g, joined, s)
             d = g.dot(s, u)
+            if not d:
+                raise refused("A speed of a joint moves no inertia.")
             e = g.sub(record[RECORD + k], g.dot(s, p))
             share = g.inv(d)
             checks.append([g.mul(g.constant(LEAST), g.sum(
