@@ -341,9 +341,9 @@ def load(compiled, of, by):
     equations, graph = compiled.equations, compiled.equations.graph
     given = {item: expr for item, expr in compiled.inputs.given.items()
              if item not in by}
-    levels = [name for name, _ in compiled.levels]
     named = {'rates': (), 'accelerations': (), 'multipliers': (),
-             'constraint_forces': ('M', 'Q'), 'residuals': levels}
+             'constraint_forces': ('M', 'Q'),
+             'residuals': [name for name, _ in compiled.levels]}
     if isinstance(of, str) and of not in named and of not in graph.outputs:
         raise ValueError(
             f"There is no output {of!r} to differentiate. Known: "
@@ -353,31 +353,34 @@ def load(compiled, of, by):
     g, out = with_given(graph, names, given).load(None, names)
     z = [g.input(x, dynamic=True) for x in equations.unknowns]
     rates = [x for x, in out['rates']] + z[:compiled.motion]
-    if of == 'rates':
-        of = rates
-    elif of == 'accelerations':
-        of = z[:compiled.motion]
-    elif of == 'multipliers':
-        of = z[compiled.motion:]
+    if not isinstance(of, str):
+        of = expressions(g, compiled, of, rates)
     elif of == 'constraint_forces':
         accelerations = [rates[k] for k in compiled.u_index]
         of = [g.sub(g.dot(row, accelerations), force)
               for row, [force] in zip(out['M'], out['Q'])]
-    elif isinstance(of, str):
-        of = [x for name in more for row in out[name] for x in row]
     else:
-        bind(g, compiled, rates)
-        of = [read(g, expr) for expr in of]
-        known = {*compiled.unknowns, *compiled.states, *compiled.constants,
-                 *compiled.specifieds, equations.t}
-        strange = sorted(str(x) for x in g.symbols_of(*of) if x not in known)
-        if strange:
-            raise ValueError(
-                f"`of` contains {', '.join(strange)}, which is no state, "
-                "rate, multiplier, constant or input of the equations. Use "
-                "these.")
+        solved = {'rates': rates, 'accelerations': z[:compiled.motion],
+                  'multipliers': z[compiled.motion:]}
+        of = solved[of] if of in solved else [
+            x for name in more for row in out[name] for x in row]
     return g, out, of, [g.input(x, dynamic=x not in equations.constants)
                         for x in by]
+
+
+def expressions(g, compiled, of, rates):
+    """References of expressions in what the equations have."""
+    bind(g, compiled, rates)
+    of = [read(g, expr) for expr in of]
+    known = {*compiled.unknowns, *compiled.states, *compiled.constants,
+             *compiled.specifieds, compiled.equations.t}
+    strange = sorted(str(x) for x in g.symbols_of(*of) if x not in known)
+    if strange:
+        raise ValueError(
+            f"`of` contains {', '.join(strange)}, which is no state, "
+            "rate, multiplier, constant or input of the equations. Use "
+            "these.")
+    return of
 
 
 def items_of(compiled, by):
