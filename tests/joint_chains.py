@@ -1,10 +1,7 @@
-"""Chains and trees of any size for tests of the recursive equations."""
-from random import Random
-
+"""Chains of any size for tests of the recursive equations."""
 from sympy import symbols
 from sympy.physics.mechanics import (
-    Force, PinJoint, Point, PrismaticJoint, ReferenceFrame, RigidBody,
-    SphericalJoint, System, dynamicsymbols, inertia)
+    Force, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 
 def pin_chain(n, absolute=False, velocities=False, mark='', ground=None):
@@ -38,32 +35,3 @@ def pin_chain(n, absolute=False, velocities=False, mark='', ground=None):
         x.diff() - v for x, v in zip(q, u)], 'bodies': bodies,
         'forcelist': loads}, {
         length: 1/n, m: 1/n, g: 9.81, along: 1e-3/n**3, across: 1/12/n**3}
-
-
-def random_tree(seed, n):
-    """A System of bodies with pins, sliders and balls, and its constants."""
-    random = Random(seed)
-    ground = RigidBody('ground')
-    system = System.from_newtonian(ground)
-    parents, g = [ground], symbols('g')
-    values, names = {g: 9.81}, 'abcdefghijkl'
-
-    def vector(body):
-        return sum((random.uniform(-1, 1)*x for x in (body.x, body.y, body.z)),
-                   0*body.x)
-
-    for i in range(n):
-        body = RigidBody(names[i], mass=symbols(f'm_{names[i]}'))
-        body.central_inertia = inertia(
-            body.frame, 1 + random.random(), 1.2, 1.4, 0.1, -0.1, 0.2)
-        values[body.mass] = random.uniform(0.5, 2)
-        parent = random.choice(parents)
-        points = {'parent_point': vector(parent), 'child_point': vector(body)}
-        kind = random.choice([PinJoint, PrismaticJoint, SphericalJoint])
-        if kind is not SphericalJoint:
-            points['joint_axis'] = random.choice([
-                parent.x, parent.y, parent.z])
-        system.add_joints(kind(f'J{names[i]}', parent, body, **points))
-        parents.append(body)
-    system.apply_uniform_gravity(-g*ground.z)
-    return system, values

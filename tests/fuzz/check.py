@@ -20,7 +20,8 @@ from sympy_constrained import (
     ConstrainedDynamicsError, ConstraintError, EquationsOfMotion,
     GibbsAppellMethod, HamelEmbedding, InconsistentConstraintsError,
     LinearMappingMethod, MissingIngredientError, RouthMethod,
-    UdwadiaKalabaMethod, VaccoMethod, constraint_report)
+    SingularEquationsError, UdwadiaKalabaMethod, UnsupportedFeatureError,
+    VaccoMethod, constraint_report)
 from sympy_constrained.numeric import compile_equations
 from sympy_constrained.timing import time_limit
 
@@ -32,6 +33,7 @@ CLOSE = 1e-7                    # of accelerations in floating point
 NEARLY_SINGULAR = 1e-5          # a rank that floating point may not tell
 FLOATS = 4                      # of so many exact models, one in floats too
 OTHERS = 3                      # of so many mechanisms, one by a second method
+RECURSED = 3                    # of so many mechanisms, one recursively
 BOUND = 120                     # seconds that a case may take
 SYMPY = 10                      # seconds for SymPy's own methods
 
@@ -123,6 +125,8 @@ def examined(found, how, sympy, every):
             method is UdwadiaKalabaMethod and not found.state % FLOATS)
         compare(result, method, model, values, answers, sample,
                 state if floats else None)
+    if how.shape == 'kane' and (every or not found.state % RECURSED):
+        recursive(result, model, values, answers)
     if sympy and not how.rough:
         upstream(result, model, values, answers)
     return result
@@ -395,6 +399,25 @@ def force_error(formed, multipliers, values, answers):
         row[i]*mpf(lam) for row, lam in zip(rows, multipliers)))
         for i, (x, (q,)) in enumerate(zip(products, numbers['Q']))),
         default=mpf(0))/size
+
+
+def recursive(result, model, values, answers):
+    """Accelerations by the recursive form, which not all models have."""
+    method = model.form(UdwadiaKalabaMethod)
+    equations = method.equations_of_motion
+    try:
+        compiled = compile_equations(method, recursion=True)
+        assert compiled.states == equations.states
+        found = compiled.rhs(values[equations.t], [
+            float(mp.chop(values[x])) for x in equations.states], {
+            x: float(values[x]) for x in compiled.constants})
+    except (UnsupportedFeatureError, SingularEquationsError) as error:
+        result.verdicts['recursion'] = f'refuses: {type(error).__name__}'
+        return
+    error = largest_error(equations, found, {}, answers)
+    result.verdicts['recursion'] = 'agrees'
+    if not error < CLOSE:
+        result.fail('recursion', f'accelerations differ by {float(error):.1e}')
 
 
 def upstream(result, model, values, answers):

@@ -4,7 +4,7 @@ import warnings
 import numpy as np
 import pytest
 import ready
-from joint_chains import pin_chain, random_tree
+from joint_chains import pin_chain
 from sympy import symbols
 from sympy.physics.mechanics import (
     Force, LagrangesMethod, Particle, Point, ReferenceFrame, System, Torque,
@@ -67,17 +67,6 @@ def test_models_without_a_recursive_form_are_refused(name):
         compile_equations(method, model.parameters, recursion=True)
     ordinary = compile_equations(method, model.parameters, recursion='auto')
     assert ordinary.unknowns
-
-
-@pytest.mark.parametrize('seed', range(4))
-def test_random_trees_of_joints(seed):
-    system, values = random_tree(seed, 6)
-    ordinary, recursive = both(
-        UdwadiaKalabaMethod.from_method(system), values)
-    x = np.random.default_rng(seed).uniform(-1, 1, len(ordinary.states))
-    assert difference(ordinary, recursive, 0., x) < EQUAL
-    alone = compile_equations(system, values, recursion=True)
-    assert (alone.rhs(0., x) == recursive.rhs(0., x)).all()
 
 
 @pytest.mark.parametrize('absolute', [False, True])
