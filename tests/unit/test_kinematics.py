@@ -2,6 +2,7 @@
 import inspect
 import sys
 import warnings
+from contextlib import nullcontext
 from functools import partial
 from random import Random
 
@@ -438,6 +439,23 @@ def test_a_sign_that_contradicts_a_velocity_is_reported(N, O, build, signs):
     with pytest.raises(KinematicsError, match=(
             f'opposite signs of {wrong}.*contradict.*correct the sign')):
         method()
+
+
+@pytest.mark.parametrize('sense', [1, -1])
+def test_a_sign_is_found_for_a_quaternion(N, O, sense):
+    """The angular velocity is right for the unit norm alone, then for all."""
+    G = Matrix([[-q2, q1, q4, -q3], [-q3, -q4, q1, q2], [-q4, q3, -q2, q1]])
+    w = Matrix(U[:3])
+    for u, rates, turn in (U, U, 2*G*Matrix(U)), (U[:3], G.T*w/2, w):
+        B = N.orientnew('B', 'Quaternion', Q)
+        B.set_ang_vel(N, sense*(turn[0]*B.x + turn[1]*B.y + turn[2]*B.z))
+        method = partial(
+            UdwadiaKalabaMethod, N, Q, u,
+            [q.diff(t) - x for q, x in zip(Q, rates)], forcelist=[],
+            bodies=[RigidBody('B', O, B, a, (inertia(B, 1, 2, 3), O))])
+        with nullcontext() if sense > 0 else pytest.raises(
+                KinematicsError, match='opposite signs of u1'):
+            method()
 
 
 def test_speeds_may_have_any_sign_where_velocities_follow_positions(N, O):
