@@ -10,6 +10,7 @@ from sympy.physics.mechanics import KanesMethod, dynamicsymbols
 from sympy_constrained import (
     GibbsAppellMethod, LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod,
     VoronetsMethod)
+from sympy_constrained.errors import ConstraintError, SingularEquationsError
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, linearize, simulate)
@@ -155,6 +156,21 @@ def test_an_equilibrium(cls, options):
     values = np.linalg.eigvals(found.A)
     assert values.real == pytest.approx(0, abs=1e-14)
     assert sorted(values.imag) == pytest.approx([-9.81**.5, 9.81**.5])
+
+
+def test_an_embedding_has_a_pole():
+    """Also for a rank that was decided elsewhere, and in SymPy's way."""
+    method = model('cartesian_pendulum').form(
+        LinearMappingMethod, q_dependent=[y])
+    numbers = model('cartesian_pendulum').parameters
+    compiled = compile_equations(method, numbers)
+    compiled.rhs(0, [0, -1, 0])
+    with pytest.raises(SingularEquationsError, match='give others'):
+        linearize(compiled, [1, 6e-17, 0])
+    u, = method.u
+    with pytest.raises(ConstraintError, match='linearize elsewhere'):
+        method.linearize(A_and_B=True, q_ind=[y], q_dep=[x], op_point={
+            x: 1, y: 6e-17, u: 0, u.diff(t): 0, **numbers})
 
 
 def test_a_point_driven_by_functions_of_time():
