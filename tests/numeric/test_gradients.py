@@ -10,7 +10,7 @@ from mechanisms import g, l, m, t, x, y
 from sympy import Abs, Max, Piecewise, sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
-from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained import LinearMappingMethod, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     SimulationError, SingularEquationsError, UnsupportedFeatureError)
 from sympy_constrained.numeric import (
@@ -403,6 +403,15 @@ def test_a_kink_is_reported_where_the_gradient_misses_it(force):
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         far.gradient([a], final_cost=x)
+
+
+def test_the_projection_of_an_embedding_has_no_gradient():
+    method = LinearMappingMethod(PLANE, [x, y], hol_coneqs=[CIRCLE])
+    options = {'constants': {m: 1, g: 9.81, l: 1}, 'adjoint': True}
+    with pytest.raises(UnsupportedFeatureError, match='are embedded'):
+        simulate(method, 0.1, [0.6, -0.8, 0], **options).gradient([g])
+    simulate(method, 0.1, [0.6, -0.8, 0], stabilization=None, **options
+             ).gradient([g], final_cost=x)
 
 
 def test_jumps_that_make_no_sense():
