@@ -160,17 +160,20 @@ def test_an_equilibrium(cls, options):
 
 def test_an_embedding_has_a_pole():
     """Also for a rank that was decided elsewhere, and in SymPy's way."""
-    method = model('cartesian_pendulum').form(
-        LinearMappingMethod, q_dependent=[y])
-    numbers = model('cartesian_pendulum').parameters
-    compiled = compile_equations(method, numbers)
-    compiled.rhs(0, [0, -1, 0])
-    with pytest.raises(SingularEquationsError, match='give others'):
+    for name, options in ('n_four_bar', {}), (
+            'cartesian_pendulum', {'q_dependent': [y]}):
+        method = model(name).form(LinearMappingMethod, **options)
+        compiled = compile_equations(method, model(name).parameters)
+        with pytest.raises(SingularEquationsError, match='divides by zero'):
+            compiled.rhs(0, [3, -2, -1, 3, -2, -3] if name[0] == 'n' else [
+                1, 6e-17, 1])           # a pole is the nearest state
+    compiled.rhs(0, [0, -1, 1])
+    with pytest.raises(SingularEquationsError, match='give others by'):
         linearize(compiled, [1, 6e-17, 0])
     u, = method.u
     with pytest.raises(ConstraintError, match='linearize elsewhere'):
         method.linearize(A_and_B=True, q_ind=[y], q_dep=[x], op_point={
-            x: 1, y: 6e-17, u: 0, u.diff(t): 0, **numbers})
+            x: 1, y: 6e-17, u: 0, u.diff(t): 0, **model(name).parameters})
 
 
 def test_a_point_driven_by_functions_of_time():

@@ -12,9 +12,7 @@ from sympy.physics.mechanics import (
 from combinations import rotating
 from sympy_constrained import (
     LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod)
-from sympy_constrained import models
-from sympy_constrained.errors import (
-    ConstraintError, SimulationError, SingularEquationsError)
+from sympy_constrained.errors import ConstraintError, SimulationError
 from sympy_constrained.numeric import compile_equations, simulate
 from sympy_constrained.timing import time_limit
 
@@ -177,11 +175,3 @@ def test_a_row_of_its_own_without_a_gradient_is_refused(row, start):
         with pytest.raises(ConstraintError, match='no gradient'):
             simulate(UdwadiaKalabaMethod(energy, [X, Y], hol_coneqs=rows),
                      1, start)
-
-
-def test_a_pole_on_the_constraints_decides_no_rank():
-    """There the entries of ``W`` are rounding errors of the divisor."""
-    ready = models.model('n_four_bar')
-    with pytest.raises(SingularEquationsError, match='divides by zero'):
-        compile_equations(ready.form(LinearMappingMethod), ready.parameters
-                          ).rhs(0, [3, -2, -1, 3, -2, -3])
