@@ -95,6 +95,7 @@ class Linearizer(mechanics.Linearizer):
         n, l, m = len(self.q), len(self.f_c), len(self.f_v)
         parts = self._derivatives(op_point)
         by_state, by_rate = parts['state'], parts['rate']
+        not_steep(by_state[:n, n:])
         (C_0, Pqd), (C_2, Pud) = self._of_q, self._of_u
         C_1 = zeros(len(self.u), n)
         if l:
@@ -119,11 +120,8 @@ class Linearizer(mechanics.Linearizer):
         return solved[:, :A.cols], solved[:, A.cols:] or Matrix()
 
     def _dependent(self, matrix, right):
-        """Slopes of dependent states; raises if rounding determines them."""
-        solved = self.linear_solver(matrix, right)
-        if any(x.is_Float and abs(x) > STEEP for x in solved):
-            raise NonInvertibleMatrixError
-        return solved
+        """Slopes of dependent states."""
+        return not_steep(self.linear_solver(matrix, right))
 
     def _derivatives(self, op_point, *names):
         """Derivatives of residuals at the operating point, by name."""
@@ -172,6 +170,13 @@ class Linearizer(mechanics.Linearizer):
             f"do not determine {', '.join(map(str, names))} at the operating "
             "point: name others in `q_dep` and `qd_dep`, or linearize "
             "elsewhere.")
+
+
+def not_steep(slopes):
+    """The slopes of states; raises if rounding determines them."""
+    if any(x.is_Float and abs(x) > STEEP for x in slopes):
+        raise NonInvertibleMatrixError
+    return slopes
 
 
 def selection(names, chosen):

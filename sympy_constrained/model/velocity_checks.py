@@ -36,14 +36,17 @@ def check_velocities(kinematics, bodies):
     # A velocity need not be the derivative of the position. If they differ in
     # nothing but signs of speeds, ``kd_eqs`` contradict the velocity.
     of = cache(partial(Comparison, kinematics))
-    for name, what, velocity, rate in velocities_and_rates(kinematics, bodies):
+    for name, what, velocity, rate, axis in velocities_and_rates(
+            kinematics, bodies):
         speeds = ()
         with suppress(ConstrainedDynamicsError):
             if is_rate(kinematics, velocity, rate):
                 continue
-            speeds = of(NumericDerivation).reversed_speeds(velocity, rate)
-            if speeds is None:          # of a function without a number
-                speeds = of(Derivation).reversed_speeds(velocity, rate)
+            for multiple in multiples(kinematics.builder, velocity, axis):
+                speeds = speeds or of(NumericDerivation).reversed_speeds(
+                    multiple, rate)
+                if speeds is None:      # of a function without a number
+                    speeds = of(Derivation).reversed_speeds(multiple, rate)
         if speeds:
             raise KinematicsError(
                 f"The velocity of {name} and the derivative of its "
@@ -54,8 +57,8 @@ def check_velocities(kinematics, bodies):
 
 
 def velocities_and_rates(kinematics, bodies):
-    """Velocities of mass centres and frames, and what gives their placement a
-    rate: a function of a derivation and of a dot product.
+    """Velocities of mass centres and frames, what gives their placement a
+    rate, a function of a derivation and of a dot product, and one axis.
     """
     points = dict.fromkeys(body.masscenter for body in bodies)
     frames = dict.fromkeys(
@@ -81,7 +84,7 @@ def moving_points(kinematics, points):
                 return [dot(rates, column) for column in columns]
 
             yield (f'point {point}', 'position',
-                   kinematics.velocity(point, axes), turned)
+                   kinematics.velocity(point, axes), turned, columns[0])
 
 
 def turning_frame(kinematics, frame):
@@ -92,7 +95,20 @@ def turning_frame(kinematics, frame):
                 for i, j in ((1, 2), (2, 0), (0, 1))]
 
     return (f'frame {frame}', 'orientation',
-            kinematics.angular_velocity(frame, frame), turned)
+            kinematics.angular_velocity(frame, frame), turned, columns[0])
+
+
+def multiples(g, velocity, axis):
+    """A velocity, and what its rate is where the axes have another length.
+
+    Those of a quaternion have the length of its squared norm, one or two
+    times in the rate: a formula may hold for the unit norm alone.
+    """
+    yield velocity
+    size = g.dot(axis, axis)
+    if not g.same_value(size, 1):
+        for factor in g.root(size, 2), size:
+            yield g.scaled(factor, velocity)
 
 
 def is_rate(kinematics, velocity, rate):

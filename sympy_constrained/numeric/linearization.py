@@ -130,6 +130,7 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
             f"The state `at` violates {text}, so no motion is near it. "
             "`consistent_state` finds one that satisfies the constraints.",
             rows=rows, residuals=correction.residuals)
+    compiled.linear_solver(t, x, p)     # raises if it is singular here
     if dependent is None:
         dependent = {*getattr(model, '_qdep', ()), *getattr(
             model, '_udep', ())} & {*compiled.states}

@@ -10,7 +10,7 @@ from mechanisms import g, l, m, t, x, y
 from sympy import Abs, Max, Piecewise, sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
-from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained import LinearMappingMethod, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     SimulationError, SingularEquationsError, UnsupportedFeatureError)
 from sympy_constrained.numeric import (
@@ -439,6 +439,11 @@ def test_what_has_no_gradient():
                  {'inputs': {F: lambda t, x: t}}):
         with pytest.raises(UnsupportedFeatureError, match="'DOP853'"):
             simulate(*arguments, adjoint=True, **{**options, **more})
+    tied = LinearMappingMethod(PLANE, [x, y], hol_coneqs=[CIRCLE])
+    motion = simulate(tied, 0.1, [0.6, -0.8, 0], adjoint=True, constants={
+        m: 1, g: 9.81, l: 1})
+    with pytest.raises(UnsupportedFeatureError, match='are embedded'):
+        motion.gradient([g], final_cost=x)
 
 
 def test_a_part_of_a_motion_has_a_gradient():

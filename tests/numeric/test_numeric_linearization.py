@@ -10,6 +10,7 @@ from sympy.physics.mechanics import KanesMethod, dynamicsymbols
 from sympy_constrained import (
     GibbsAppellMethod, LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod,
     VoronetsMethod)
+from sympy_constrained.errors import ConstraintError, SingularEquationsError
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, linearize, simulate)
@@ -155,6 +156,24 @@ def test_an_equilibrium(cls, options):
     values = np.linalg.eigvals(found.A)
     assert values.real == pytest.approx(0, abs=1e-14)
     assert sorted(values.imag) == pytest.approx([-9.81**.5, 9.81**.5])
+
+
+def test_an_embedding_has_a_pole():
+    """Also for a rank that was decided elsewhere, and in SymPy's way."""
+    for name, options in ('n_four_bar', {}), (
+            'cartesian_pendulum', {'q_dependent': [y]}):
+        method = model(name).form(LinearMappingMethod, **options)
+        compiled = compile_equations(method, model(name).parameters)
+        with pytest.raises(SingularEquationsError, match='divides by zero'):
+            compiled.rhs(0, [3, -2, -1, 3, -2, -3] if name[0] == 'n' else [
+                1, 6e-17, 1])           # a pole is the nearest state
+    compiled.rhs(0, [0, -1, 1])
+    with pytest.raises(SingularEquationsError, match='give others by'):
+        linearize(compiled, [1, 6e-17, 0])
+    u, = method.u
+    with pytest.raises(ConstraintError, match='linearize elsewhere'):
+        method.linearize(A_and_B=True, q_ind=[y], q_dep=[x], op_point={
+            x: 1, y: 6e-17, u: 0, u.diff(t): 0, **model(name).parameters})
 
 
 def test_a_point_driven_by_functions_of_time():

@@ -85,8 +85,11 @@ class Further(NamedTuple):
             'further': ([[g.input(x)] for x in self.symbols], 1)}))
 
 
-def compiled_with(events, model, constants, inputs):
-    """The compiled equations, which have the constants of the events, too."""
+def compiled_with(events, model, constants, inputs, varied=()):
+    """The compiled equations, which have the constants of the events, too.
+
+    Those that are ``varied`` need no value: every run has one.
+    """
     every = events if isinstance(events, Iterable) else [events]
     symbols = {symbol for event in every if isinstance(event, Crossing)
                for expr in (event.expression, *(event.jump or {}).values())
@@ -96,8 +99,10 @@ def compiled_with(events, model, constants, inputs):
         symbols -= {*model.constants, model.equations.t}
     if symbols:
         known = {} if model.p is None else dict(zip(model.constants, model.p))
+        if known or constants is not None:
+            known.update((x, 1.) for x in symbols if label(x) in varied)
         model = model.variant(Further(tuple(sorted(symbols, key=str))))
-        constants = by_label(constants or {})
+        constants = by_label(constants or known or None)
         if isinstance(constants, Mapping):
             constants = {**{item: value for item, value in known.items() if
                             label(item) not in constants}, **constants}

@@ -9,7 +9,8 @@ from math import sqrt
 
 import numpy as np
 
-from ...errors import ConstraintError, SingularEquationsError
+from ...errors import (
+    ConstraintError, NotFiniteError, SingularEquationsError)
 from ..manifold.projection import project, size_of
 from ..tolerances import (
     ABOUT, CARRIED_CUT, CLEAR, DOUBTFUL, FAR, LAST_DIGITS, NEARBY, NEARER,
@@ -97,6 +98,9 @@ def _neighbours(compiled, t, base, p, is_on_set):
     Two states, or a closer one if these cannot be projected.
     """
     steps = step_sizes(compiled, t, base, p)
+    if is_on_set:
+        with suppress(NotFiniteError):          # outside a domain
+            _check_pole(compiled, t, base, p, steps)
     magnitudes = _magnitude(compiled, t, base, p, steps)
     is_conserving = compiled.equations.graph.outputs['rates'][0] > len(
         compiled.equations.u)
@@ -113,6 +117,20 @@ def _neighbours(compiled, t, base, p, is_on_set):
             if is_on_set and correction.is_within(ON_SET):
                 states.append(correction.x)
     return states, magnitudes
+
+
+def _check_pole(compiled, t, x, p, steps):
+    """Raise if ``W`` is large at ``x`` because a divisor is rounded there."""
+    here, close, away = (
+        np.abs(compiled.first_block(('W',), t, state, p)['W']) for state in (
+            x, _beside(x, ROUNDINGS*steps, 3), _beside(x, NEARBY*steps, 1)))
+    if ((np.abs(here - close) > NOISE*here)
+            & (here > FAR*away.max(initial=0))).any():
+        raise SingularEquationsError(
+            "The rank of the equations cannot be decided: at the nearest "
+            "state on the constraints something divides by zero, up to "
+            f"rounding. {compiled.equations.when_singular}".rstrip(),
+            condition=0.)
 
 
 def check_gradients(compiled, t, base, p, matrices, magnitudes):

@@ -119,6 +119,11 @@ class RecursiveEquations:
         result.__dict__ = {**self.__dict__, 'p': p, '_decided': {}}
         return result
 
+    def __copy__(self, memo=None):
+        return self.at_constants(self.p)
+
+    __deepcopy__ = __copy__             # the tables are not changed
+
     def __reduce__(self):
         raise UnsupportedFeatureError(
             "Recursive equations are machine code of this process and cannot "

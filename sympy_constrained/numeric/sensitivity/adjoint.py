@@ -225,6 +225,11 @@ class Backward:
                 lambda: turned(compiled, rows, constants))
             natives = *natives[:2], newton_code(compiled, rows), turn
             levels[2:4] = map(len, rows)
+        if None in natives[2:] and None not in natives[:2]:
+            raise UnsupportedFeatureError(
+                "The projection of this motion has no derivatives: its "
+                "constraints are embedded, or a coordinate has no mass. "
+                "Simulate with `stabilization=None`, or use `sensitivities`.")
         if None in natives:
             raise UnsupportedFeatureError(
                 "The equations have no compiled solution, a coordinate has no "

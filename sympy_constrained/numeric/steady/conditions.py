@@ -197,17 +197,19 @@ def conditions_graph(compiled, cyclic, free):
     rows += [out['rates'][k][0] for k in explicit]
     rows += [g.sub(g.dot(row[compiled.motion:], lam), right)
              for row, (right,) in zip(out['W'], out['r'])]
-    if any(g.depends[abs(row)] & g.mask([g.input(equations.t, dynamic=True)])
-           for row in rows):
-        raise ConstrainedDynamicsError(
-            "The equations depend on time, so no motion of this model is "
-            "steady. Replace what is prescribed in time by constants, or "
-            "choose coordinates that move with it.")
-    by = [*(g.input(x, dynamic=True) for x in equations.states), *lam,
-          *(g.input(compiled.constants[k]) for k in free)]
     labels = [*compiled.residual_names, *(
         f"rate of {compiled.names.labels[k]}" for k in explicit),
         *equations.labels[0]]
+    time = g.mask([g.input(equations.t, dynamic=True)])
+    changing = ', '.join(name for name, row in zip(labels, rows)
+                         if g.depends[abs(row)] & time)
+    if changing:
+        raise ConstrainedDynamicsError(
+            f"The equations depend on time ({changing}), so no motion of this "
+            "model is steady. Replace masses, forces and rows that are given "
+            "in time by constants, or choose coordinates that move with them.")
+    by = [*(g.input(x, dynamic=True) for x in equations.states), *lam,
+          *(g.input(compiled.constants[k]) for k in free)]
     return Graph.freeze(g, {
         'value': ([[x] for x in rows], 1),
         'slopes': (jacobian(g, rows, by), len(by)),

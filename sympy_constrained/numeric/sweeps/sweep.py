@@ -1,5 +1,5 @@
 """The same model with many constants and from many starts."""
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
@@ -11,7 +11,7 @@ import numpy as np
 from ...model.call_signatures import own
 from ..integrate.crossing import compiled_with
 from ..integrate.simulate import simulate
-from ..names import Names, by_label, read_only
+from ..names import Names, by_label, label, read_only
 from ..progress import Progress
 from .jobs import Job, Task
 from .result import SweepResult, SweepRun
@@ -109,8 +109,10 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
             "`constants` is a list of mappings; it must be one mapping for "
             "all runs. Pass the constants of each run as `parameters`.")
     options = {name: own(value) for name, value in options.items()}
+    if isinstance(parameters, Iterator):
+        parameters = list(parameters)
     compiled = compiled_with(options.get('events', ()), compiled, constants,
-                             inputs)
+                             inputs, _varied(parameters))
     if run is simulate:
         options.setdefault('progress', False)
         _check_simulation(options, t_span=t_span, states=states)
@@ -187,6 +189,15 @@ def _tasks(compiled, parameters, states):
     parameters = [{names.labels[k]: float(p[k]) for k in varied}
                   for p in parameters]
     return tasks, parameters
+
+
+def _varied(parameters):
+    """Names of the constants that have a value in every run."""
+    given = by_label(parameters)
+    sets = [given] if isinstance(given, Mapping) else map(by_label, given) if (
+        isinstance(given, (list, tuple))) else ()
+    sets = [set(map(label, x)) for x in sets if isinstance(x, Mapping)]
+    return set.intersection(*sets) if sets else ()
 
 
 def _each(argument, given, names):
