@@ -125,7 +125,8 @@ def examined(found, how, sympy, every):
             method is UdwadiaKalabaMethod and not found.state % FLOATS)
         compare(result, method, model, values, answers, sample,
                 state if floats else None)
-    if how.shape == 'kane' and (every or not found.state % RECURSED):
+    if (how.shape, how.factors) == ('kane', 'none') and (
+            every or not found.state % RECURSED):
         recursive(result, model, values, answers)
     if sympy and not how.rough:
         upstream(result, model, values, answers)
