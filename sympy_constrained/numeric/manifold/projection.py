@@ -259,7 +259,6 @@ def coordinate_metric(mass, G):
     if metric is None:
         return None
     moved, light = G@metric[0], G@metric[1]
-    n = len(G)
     left, sigma, _ = np.linalg.svd(G)
     rank = int(np.sum(sigma > NO_GRADIENT*sigma.max(initial=0)))
     usual = np.sqrt(np.sum(moved**2)/max(rank, 1))
