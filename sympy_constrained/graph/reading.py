@@ -9,9 +9,9 @@ from fractions import Fraction
 from warnings import warn
 
 from sympy import (
-    Add, Derivative, Dummy, Expr, Float, Heaviside, Integer, Max, Mul,
-    NumberSymbol, Piecewise, Pow, Rational, S, Symbol, SympifyError, Tuple,
-    UnevaluatedExpr, cos, cot, csc, exp, sec, sin, sympify, tan)
+    Add, Derivative, Dummy, Expr, Float, Function, Heaviside, Integer, Max,
+    Mul, NumberSymbol, Piecewise, Pow, Rational, S, Symbol, SympifyError,
+    Tuple, UnevaluatedExpr, cos, cot, csc, exp, sec, sin, sympify, tan)
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef, Subs
 from sympy.functions.combinatorial.factorials import factorial
@@ -200,6 +200,10 @@ def in_known_functions(e):
         return in_pieces(e)
     if isinstance(e, Derivative) and not isinstance(e.expr, AppliedUndef):
         return real_derivative(e.expr, *e.variables)
+    if isinstance(e, Function) and not isinstance(e, AppliedUndef) and (
+            not type(e).__module__.startswith('sympy.functions')):
+        formula = e.doit(deep=False)    # curves of muscles
+        return None if formula == e else formula
     return None
 
 

@@ -35,6 +35,8 @@ LARGEST_CUT = 1e-3
 NO_GRADIENT = 1e-12
 # A smaller pivot, of its diagonal entry, is a massless direction.
 NO_MASS = 1e-10
+# In machine code a speed without mass has this part of all masses.
+LIGHT = 1e-4
 # A smaller eigenvalue of the mass matrix, scaled to a diagonal of ones, is
 # negative. Speeds with a larger part of its vector than PART are named.
 NEGATIVE, PART = -1e-8, 0.1

@@ -10,11 +10,12 @@ from combinations import rotating
 from geometric_systems import DISC, disc
 from scipy.integrate import DOP853, RK23, RK45
 from sympy import sin, symbols
+from sympy.physics.biomechanics import FiberForceVelocityDeGroote2016 as curve
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
-    Crossing, Table, compile_equations, simulate)
+    Crossing, Table, compile_equations, consistent_state, simulate)
 from sympy_constrained.numeric.integrate.blocks import (
     Blocks, Interpolant, is_compiled)
 from sympy_constrained.numeric.integrate.crossing import CrossingFunction
@@ -23,7 +24,7 @@ from sympy_constrained.numeric.integrate.passage import PassageFinder
 loop = pytest.importorskip('sympy_constrained.numeric.integrate.loop')
 
 m, k, c, w = symbols('m k c w')
-x, y = dynamicsymbols('x y')
+x, y, z = dynamicsymbols('x y z')
 
 
 def ready(name):
@@ -39,12 +40,13 @@ def damped():
 
 
 def moved():
-    """A constraint that depends on time and does work."""
-    t = dynamicsymbols._t
+    """A constraint that does work, and a state by a curve of a muscle."""
     method = UdwadiaKalabaMethod(
-        m*(x.diff()**2 + y.diff()**2)/2 - m*k*y, [x, y],
-        hol_coneqs=[x**2 + y**2 - (1 + t/10)**2])
-    return compile_equations(method, {m: 2, k: 9}), [1, 0, .1, 0]
+        m*(x.diff()**2 + y.diff()**2)/2 - m*k*y, [x, y, z],
+        hol_coneqs=[x**2 + y**2 - (1 + dynamicsymbols._t/10)**2],
+        nonhol_coneqs=[z.diff() - curve(y, 1, 2, 3, 4)])
+    equations = compile_equations(method, {m: 2, k: 9})
+    return equations, consistent_state(equations, [1, 0, 0, .1, 0, 0])
 
 
 MODELS = {
@@ -157,8 +159,7 @@ def test_signs_of_determinants():
     matrices = random.normal(size=(40, 5, 5))
     matrices[1, 2] = 0.
     matrices[2, 0, 0] = np.nan
-    signs = np.array([loop.factored(A.copy(), np.empty(5, int))
-                      for A in matrices])
+    signs = [loop.factored(A.copy(), np.empty(5, int)) for A in matrices]
     np.testing.assert_array_equal(signs[1:3], 0)
     np.testing.assert_array_equal(
         signs[3:], np.linalg.slogdet(matrices[3:])[0])

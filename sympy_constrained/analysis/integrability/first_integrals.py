@@ -105,11 +105,12 @@ def is_closed(space, refs):
 
 def vanishes(space, refs):
     """Whether references vanish at random points beside the constraints."""
-    refs = [x for x in refs if x]
-    if not refs:
-        return True
+    refs, (first, *others) = {abs(x) for x in refs if x}, anywhere(space)
+    # One by one: most forms fail in the first of many entries.
+    stages = [*(([x], [first]) for x in sorted(refs)), (sorted(refs), others)]
     try:
-        return not any(x for rows in space.at_points([refs], anywhere(space))
+        return not any(x for some, points in stages if some
+                       for rows in space.at_points([some], points)
                        for x in rows[0])
     except (ArithmeticError, TypeError, ValueError):
         return False

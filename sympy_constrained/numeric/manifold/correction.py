@@ -14,7 +14,7 @@ from ...errors import ConstrainedDynamicsError
 from ...graph import Graph, gradient
 from ..codegen.solution import mass_factors, size, staged
 from ..tolerances import (
-    GOOD, LEFT_OUT, NO_MASS, POOR_CHOICE, REDUNDANT, ROUNDING, VANISHED)
+    GOOD, LEFT_OUT, LIGHT, NO_MASS, POOR_CHOICE, REDUNDANT, ROUNDING, VANISHED)
 from .projection import Correction, distances, project, size_of
 
 
@@ -51,6 +51,9 @@ def newton_graph(equations, rows, stages=None, step=None):
     """
     g, out = correction_graph(equations).load(None, BLOCKS)
     removed = residuals(g, out, step)
+    usual = g.sum(row[i] for i, row in enumerate(out['M'])) or 1
+    out['M'] = [[g.mul(g.constant(LIGHT), usual) if i == j and not x else x
+                 for j, x in enumerate(row)] for i, row in enumerate(out['M'])]
     changes, used, others, checks = [], [], [], []
     for name, places in zip(LEVELS, rows):
         A = out[f'{name}_jacobian']

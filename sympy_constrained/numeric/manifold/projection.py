@@ -192,10 +192,31 @@ def least_norm_step(value, gradient, metric, cut):
     cut = min(cut, LARGEST_CUT)
     if metric is None:
         return np.linalg.lstsq(gradient, -value, rcond=cut)[0]
+    metric, free = metric
+    if free.shape[1]:
+        return least_heavy_step(value, gradient, metric, free, cut)
     weighted = gradient@metric
     norms = norms_of(weighted)
     return metric@np.linalg.lstsq(
         weighted/norms[:, None], -value/norms, rcond=cut)[0]
+
+
+def least_heavy_step(value, gradient, metric, free, cut):
+    """The same where steps along the columns of ``free`` cost nothing."""
+    weighted = gradient@metric
+    norms = norms_of(np.hstack([weighted, gradient@free]))
+    value, gradient = value/norms, gradient/norms[:, None]
+    weighted, light = gradient@metric, gradient@free
+    left, sigma, _ = np.linalg.svd(light)
+    others = left[:, np.sum(sigma > cut*sigma.max(initial=0)):]
+    left, sigma, right = np.linalg.svd(
+        others.T@weighted, full_matrices=False)
+    # relative to all rows: multiples of free rows leave rounding errors
+    kept = sigma > cut*np.linalg.norm(weighted)
+    step = metric@(right[kept].T@(
+        left[:, kept].T@(others.T@-value)/sigma[kept]))
+    return step + free@np.linalg.lstsq(
+        light, -value - gradient@step, rcond=cut)[0]
 
 
 def norms_of(gradient):
@@ -206,9 +227,14 @@ def norms_of(gradient):
 
 
 def mass_metric(mass, free):
-    """``T`` with ``T^T M T = 1`` on the free part, if ``M`` is positive."""
+    """``T`` with ``T^T M T = 1`` on the free part, and the directions without
+    mass; None if ``M`` is not positive, but for zero rows.
+    """
+    mass, unit = mass[np.ix_(free, free)], np.eye(len(free))
+    heavy = mass.any(axis=0)
     try:
-        return mass_metrics(mass[np.ix_(free, free)])
+        return (unit[:, heavy]@mass_metrics(mass[np.ix_(heavy, heavy)]),
+                unit[:, ~heavy]) if heavy.any() else None
     except np.linalg.LinAlgError:
         return None
 
@@ -224,16 +250,16 @@ def mass_metrics(masses):
 
 
 def coordinate_metric(mass, G):
-    """``T`` for coordinates: ``G*T`` and its orthogonal complement.
+    """The same for coordinates: ``G*T`` and its orthogonal complement, ``G``
+    of directions without mass.
 
     The complement is scaled to the mean length of the columns of ``G*T``.
     """
     metric = None if G is None else mass_metric(mass, range(len(mass)))
     if metric is None:
         return None
-    moved = G@metric
-    n = len(G)
+    moved, light = G@metric[0], G@metric[1]
     left, sigma, _ = np.linalg.svd(G)
     rank = int(np.sum(sigma > NO_GRADIENT*sigma.max(initial=0)))
     usual = np.sqrt(np.sum(moved**2)/max(rank, 1))
-    return np.hstack([moved, usual*left[:, rank:]]) if rank < n else moved
+    return np.hstack([moved, usual*left[:, rank:]]), light
