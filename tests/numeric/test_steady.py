@@ -22,8 +22,7 @@ from sympy_constrained.numeric import (
 @pytest.fixture(scope='module')
 def bicycle():
     ready = model('bicycle')
-    return compile_equations(
-        ready.form(UdwadiaKalabaMethod), ready.parameters)
+    return compile_equations(ready.form(UdwadiaKalabaMethod), ready.parameters)
 
 
 @pytest.fixture(scope='module')
@@ -160,8 +159,7 @@ def test_signs_of_eigenvalues_are_proven(place, proven, rows):
 
 
 def test_no_sign_is_proven_on_the_imaginary_axis():
-    pendulum = UdwadiaKalabaMethod(
-        m*l**2*x.diff()**2/2 + m*g*l*cosine(x), [x])
+    pendulum = UdwadiaKalabaMethod(m*l**2*x.diff()**2/2 + m*g*l*cosine(x), [x])
     rest, = equilibria(pendulum, {x: 0.1}, constants={m: 2, g: 9.81, l: 0.7})
     assert rest.certificate().stability is None
 
@@ -357,6 +355,12 @@ def test_a_motion_that_is_not_steady():
     assert error.value.rows == ('dynamic equation 0',)
 
 
+def test_steps_out_of_the_domain_are_shortened():
+    root = UdwadiaKalabaMethod(m*x.diff()**2/2 - m*x + 2*m*x**1.5/3, [x])
+    rest, = equilibria(root, [60], constants={m: 1})
+    assert rest.x == pytest.approx([1, 0])
+
+
 def test_a_coordinate_that_is_not_cyclic(bicycle):
     with pytest.raises(ConstrainedDynamicsError, match='depend on q2'):
         steady_motions(bicycle, {'u3': 10, 'u6': 8.57}, fill=0,
@@ -399,8 +403,7 @@ def test_a_constant_crosses_zero_where_motions_become_periodic():
         m*x.diff()**2/2 - k*x**2/2, [x],
         nonideal_forces=[c*x.diff() - x**2*x.diff()])
     for start in -0.5, -0.37:
-        rest, = equilibria(oscillator, [0.], constants={
-            m: 1, k: 1, c: start})
+        rest, = equilibria(oscillator, [0.], constants={m: 1, k: 1, c: start})
         family = rest.follow(along=c, until={c: (-1, 1)})
         critical, = family.critical
         assert critical.kind == 'hopf' and abs(critical.motion[c]) < 1e-13
@@ -432,8 +435,7 @@ def test_coordinates_that_are_too_small_are_refused():
         m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
         hol_coneqs=[x**2 + y**2 - l**2])
     with pytest.raises(ConstrainedDynamicsError, match='smaller units'):
-        equilibria(pendulum, [1e-7, -1e-6], constants={
-            m: 1, g: 1e-3, l: 1e-6})
+        equilibria(pendulum, [1e-7, -1e-6], constants={m: 1, g: 1e-3, l: 1e-6})
     rest, = equilibria(pendulum, [1e-4, -1e-3], constants={
         m: 1, g: 9.81, l: 1e-3})
     assert abs(rest[y]/1e-3 + 1) < 1e-12
