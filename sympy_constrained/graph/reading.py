@@ -19,6 +19,7 @@ from sympy.functions.special.delta_functions import DiracDelta
 from sympy.functions.special.gamma_functions import gamma
 from sympy.functions.special.singularity_functions import SingularityFunction
 from sympy.matrices.expressions.matexpr import MatrixElement
+from sympy.physics.biomechanics.curve import CharacteristicCurveFunction
 from sympy.physics.units import Quantity
 from sympy.physics.units.prefixes import Prefix
 from sympy.tensor.indexed import Indexed
@@ -194,6 +195,8 @@ def in_known_functions(e):
         raise not_evaluated(e)
     if isinstance(e, UnevaluatedExpr):  # as in SymPy's muscles
         return e.args[0]
+    if isinstance(e, CharacteristicCurveFunction):
+        return e.doit()
     if isinstance(e, factorial):        # between integers, too
         return gamma(e.args[0] + 1)
     if isinstance(e, SingularityFunction):
