@@ -331,8 +331,7 @@ def test_blocks_are_solved_apart():
 
 def test_a_coordinate_may_keep_its_value():
     g = GraphBuilder(t)
-    rates = solve_kinematics(
-        g, [q1.diff(), q2.diff() - u1], Q[:2], U[:1])
+    rates = solve_kinematics(g, [q1.diff(), q2.diff() - u1], Q[:2], U[:1])
     assert rates == [0, read(g, u1)]
 
 
