@@ -212,8 +212,7 @@ GUESS = {ball: (1.5, 2.5, 0, 0), ellipsoid: (1.5, 2, 0, 0),
 
 def on_plane(make, formulation='explicit', mode='rolling', **options):
     """A body on the plane, made once, and a rolling start."""
-    scene, contact, values = scene_on_plane(
-        make, formulation, mode, **options)
+    scene, contact, values = scene_on_plane(make, formulation, mode, **options)
     return scene, contact, dict(values)
 
 

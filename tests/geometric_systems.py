@@ -132,8 +132,7 @@ def turning(form):
         e0, *e = q = dynamicsymbols('e0:4')
         B.orient_quaternion(N, q)
         e = Matrix(e)
-        rates = [-e.dot(Matrix(u))/2, *((e0*Matrix(u) + e.cross(
-            Matrix(u)))/2)]
+        rates = [-e.dot(Matrix(u))/2, *((e0*Matrix(u) + e.cross(Matrix(u)))/2)]
         rows, start = [sum(a**2 for a in q) - 1], [1, 0, 0, 0]
     else:
         q = dynamicsymbols('r1:10')

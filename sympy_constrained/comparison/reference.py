@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from mpmath import mp
-from sympy import Derivative, Float
+from sympy import Derivative, Expr, Float
 
 from ..errors import UnsupportedFeatureError
 from ..graph import Graph, jacobian, time_derivative
@@ -92,7 +92,8 @@ class Reference:
     def _specified(self, needed, values):
         """Values of specified functions and their derivatives."""
         time = self.equations.t
-        every = dict.fromkeys([*self.compiled.specifieds, *needed])
+        every = dict.fromkeys([*self.compiled.specifieds,
+                               *self.compiled.inputs.feedback, *needed])
         inputs = Inputs.match(every, self.model.inputs, time,
                               self.equations)
         state = np.array([values[x] for x in self.equations.states], float)
@@ -110,9 +111,14 @@ class Reference:
         """
         known = {**self.model.parameters, **self.constants}
         functions = set(map(function_of, equations.specifieds))
+        rates = self.equations.graph.sympy('rates')
+        # the speeds of a feedback may be no states of other formulations
+        velocities = {u: q.diff(self.equations.t) for q, u in zip(
+            self.equations.q, rates) if u in self.equations.u}
         return compile_equations(equations, {
             x: known[x] for x in equations.constants if x in known
-        }, {x: value for x, value in self.model.inputs.items()
+        }, {x: value.xreplace(velocities) if isinstance(value, Expr) else value
+            for x, value in self.model.inputs.items()
             if function_of(x) in functions})
 
     def rows(self, system):

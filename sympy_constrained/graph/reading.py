@@ -9,9 +9,9 @@ from fractions import Fraction
 from warnings import warn
 
 from sympy import (
-    Add, Derivative, Dummy, Expr, Float, Function, Heaviside, Integer, Max,
-    Mul, NumberSymbol, Piecewise, Pow, Rational, S, Symbol, SympifyError,
-    Tuple, UnevaluatedExpr, cos, cot, csc, exp, sec, sin, sympify, tan)
+    Add, Derivative, Dummy, Expr, Float, Heaviside, Integer, Max, Mul,
+    NumberSymbol, Piecewise, Pow, Rational, S, Symbol, SympifyError, Tuple,
+    UnevaluatedExpr, cos, cot, csc, exp, sec, sin, sympify, tan)
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef, Subs
 from sympy.functions.combinatorial.factorials import factorial
@@ -19,6 +19,7 @@ from sympy.functions.special.delta_functions import DiracDelta
 from sympy.functions.special.gamma_functions import gamma
 from sympy.functions.special.singularity_functions import SingularityFunction
 from sympy.matrices.expressions.matexpr import MatrixElement
+from sympy.physics.biomechanics.curve import CharacteristicCurveFunction
 from sympy.physics.units import Quantity
 from sympy.physics.units.prefixes import Prefix
 from sympy.tensor.indexed import Indexed
@@ -194,16 +195,14 @@ def in_known_functions(e):
         raise not_evaluated(e)
     if isinstance(e, UnevaluatedExpr):  # as in SymPy's muscles
         return e.args[0]
+    if isinstance(e, CharacteristicCurveFunction):
+        return e.doit()
     if isinstance(e, factorial):        # between integers, too
         return gamma(e.args[0] + 1)
     if isinstance(e, SingularityFunction):
         return in_pieces(e)
     if isinstance(e, Derivative) and not isinstance(e.expr, AppliedUndef):
         return real_derivative(e.expr, *e.variables)
-    if isinstance(e, Function) and not isinstance(e, AppliedUndef) and (
-            not type(e).__module__.startswith('sympy.functions')):
-        formula = e.doit(deep=False)    # curves of muscles
-        return None if formula == e else formula
     return None
 
 

@@ -170,12 +170,13 @@ def renamed(equations):
     return new
 
 
-def loaded(equations, new, names):
+def loaded(exported, new, names):
     """Outputs in a builder where states, or time, have other names."""
-    builder = GraphBuilder(equations.t)
+    graph = with_given(exported.equations.graph, names, exported.given)
+    builder = GraphBuilder(graph.time)
     for state, name in new.items():
         builder.bound[state] = builder.input(name, dynamic=True)
-    g, out = equations.graph.load(builder, names)
+    g, out = graph.load(builder, names)
     for state in new:           # from here on a derivative, or time
         del g.bound[state]
     return g, out

@@ -84,7 +84,7 @@ def to_opty(model, level='acceleration', t=0., x=None, *,
             "which contain rows of several orders. Use "
             "level='acceleration'.")
     new = renamed(equations)
-    g, out = loaded(equations, new, (
+    g, out = loaded(exported, new, (
         'rates', 'W', 'r', 'holonomic', 'velocity'))
     states = tuple(new.get(s, s) for s in equations.states)
     rates = [g.input(s.diff(equations.t), dynamic=True) for s in states]

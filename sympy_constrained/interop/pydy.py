@@ -5,6 +5,7 @@ from ..graph import Graph
 from ..model.call_signatures import check_known
 from ..numeric.codegen.solution import select
 from ..numeric.codegen.walk import library
+from ..numeric.compiled import CompiledEquations
 from ..numeric.names import label
 from .exported import Exported, free_name, loaded, names_in, renamed
 
@@ -19,7 +20,8 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
     The last states are the impulses of the reactions, the integrals of the
     multipliers over time. Velocities are named as by :func:`to_opty`. Time is
     a specified function ``clock``; keep it when you replace
-    ``system.specifieds``.
+    ``system.specifieds``. Inputs of compiled equations are passed on; others
+    are zero in PyDy until ``specifieds`` has them.
 
     Examples
     ========
@@ -37,7 +39,8 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
     t, x : float, sequence, optional
         As for :func:`.to_casadi`.
     constants : mapping, optional
-        Values by symbol. PyDy takes 1 for a constant without one.
+        Values by symbol; compiled equations have them. PyDy takes 1 for a
+        constant without one.
     **kwargs
         Further arguments of ``System``: ``specifieds``,
         ``initial_conditions``, ``times``, ``ode_solver``.
@@ -52,10 +55,6 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
     system = library('pydy.system', 'PyDy').System
     exported = Exported.of(model, t, x, None if x is None else constants)
     equations = OrdinaryEquations(exported)
-    used = equations.graph.symbols()
-    if equations.clock in used:
-        kwargs['specifieds'] = {equations.clock: lambda x, t: t,
-                                **(kwargs.get('specifieds') or {})}
     if 'initial_conditions' in kwargs:
         kwargs['initial_conditions'] = {
             equations.names.get(state, state): value
@@ -63,9 +62,19 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
     constants = constants or {}
     check_known('constants', constants, (
         *exported.equations.constants, *exported.equations.symbols))
-    return system(equations, constants={
-        symbol: value for symbol, value in constants.items()
-        if symbol in used}, **kwargs)
+    known, inputs = {}, {equations.clock: lambda x, t: t}
+    if isinstance(model, CompiledEquations):
+        count = len(model.states)       # impulses follow
+        known = {} if model.p is None else dict(zip(model.constants, model.p))
+        inputs |= {item: lambda x, t, f=function: f(t, x[:count])
+                   for item, function in model.inputs.called.items()}
+    result = system(equations, **kwargs)
+    result.constants = {x: value for x, value in (known | constants).items()
+                        if x in result.constants_symbols}
+    result.specifieds = {
+        x: value for x, value in inputs.items()
+        if x in result.specifieds_symbols} | result.specifieds
+    return result
 
 
 class OrdinaryEquations:
@@ -79,7 +88,7 @@ class OrdinaryEquations:
         taken = names_in(equations)
         self.clock = free_name('clock', taken)
         self.names = new = {**renamed(equations), equations.t: self.clock}
-        g, out = loaded(equations, new, ('rates', 'W', 'r'))
+        g, out = loaded(exported, new, ('rates', 'W', 'r'))
         M, F = select(out, exported.use)
         u += tuple(free_name(f'{label(lam)}_impulse', taken)
                    for lam in exported.multipliers)

@@ -104,7 +104,8 @@ class JointReactions(dict):
                 "reactions. Compile a method that keeps all speeds, such as "
                 "`RouthMethod.from_method(method)`.")
         known = {eom.t, *compiled.states, *compiled.constants,
-                 *compiled.specifieds, *self.accelerations}
+                 *compiled.specifieds, *compiled.inputs.expressions,
+                 *self.accelerations}
         lost = [str(x) for x in self.graph.symbols() if x not in known]
         if lost:
             raise MissingIngredientError(

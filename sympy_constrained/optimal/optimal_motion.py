@@ -64,7 +64,12 @@ class OptimalMotion:
 
     @cached_property
     def error(self) -> float:
-        """Largest difference of a state from a simulation of its interval."""
+        """Largest difference of a state from a simulation of its interval.
+
+        It is nan unless ``success``.
+        """
+        if not self.success:
+            return np.nan
         breaks = next(iter(self.controls.values())).times
         where = np.searchsorted(self.motion.t, breaks)
         worst = 0.

@@ -437,8 +437,7 @@ def test_projected_loads_need_nothing_or_cannot_be_repaired():
     needed = method.embedding.required_force()
     assert needed == zeros(1, 1)         # none is needed
     loaded = particle(x*vx + vy + vz, Q=(f, 0, 0))
-    assert loaded.method(
-        project_loads=True).embedding.required_force() is None
+    assert loaded.method(project_loads=True).embedding.required_force() is None
 
 
 # What is decided about E = 0, and what is not

@@ -62,8 +62,7 @@ class Case:
         self.model.update({key: value for key, value in {
             'hol_coneqs': self.hol, 'nonhol_coneqs': self.vel,
             'generalized_forces': Q and self.Q}.items() if value})
-        self.options = {
-            'us': self.us, 'mapping': list(mapping), **options}
+        self.options = {'us': self.us, 'mapping': list(mapping), **options}
         self.plain = Reference.lagrange(
             self.L, self.q, self.hol, self.vel, Q=self.Q)
         self.integrable = self.holonomic = self.block_diagonal = None

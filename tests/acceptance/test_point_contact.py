@@ -159,8 +159,7 @@ def test_a_pushed_ball():
 @pytest.mark.parametrize('k, cosine', [(2/5, 10/17), (2/3, 6/11)])
 def test_b_rolling_off_the_top(k, cosine):
     scene = ball(k=k)
-    contact = scene.touch(
-        SphereSurface(scene.P, scene.O, 2), scene.surface)
+    contact = scene.touch(SphereSurface(scene.P, scene.O, 2), scene.surface)
     tilt, around, radius = 0.01, 0.4, 2.3
     values = dict(zip((*scene.q, *scene.u), (
         radius*math.sin(tilt)*math.cos(around),

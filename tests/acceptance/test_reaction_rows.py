@@ -157,6 +157,18 @@ def test_histories(tmp_path):
     assert (again.reactions['pin'] == pin).all()
 
 
+def test_a_feedback_acts_in_a_joint():
+    system, _, rod = pendulum()
+    F = dynamicsymbols('F')
+    system.add_loads(Force(rod.masscenter, F*(rod.x + rod.y)))
+    method = UdwadiaKalabaMethod.from_method(system)
+    reactions = method.joint_reactions(frame=rod.frame)
+    law, number = (reactions.function(compile_equations(
+        method, {m: 1.3, g: 9.81, l: 0.4}, {F: value}))(0, [1., 2.])['pin']
+        for value in (sum(method.q) + sum(method.u), 3))
+    assert np.allclose(law, number, 0, CLOSE)
+
+
 def test_pictures_have_units():
     plotting = pytest.importorskip('sympy_constrained.plotting')
     method = UdwadiaKalabaMethod.from_method(arm(2))

@@ -1,7 +1,6 @@
 """Numbers for constants, states and inputs; what is computed from them."""
 import numpy as np
-from errors.parts import (
-    VALUES, Case, L, flat, g, l, m, rod, t, x, y, z)
+from errors.parts import (VALUES, Case, L, flat, g, l, m, rod, t, x, y, z)
 from sympy import Function, Symbol, oo, sin, sqrt
 from sympy.physics.mechanics import LagrangesMethod
 

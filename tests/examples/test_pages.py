@@ -25,8 +25,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         given = dict(attributes)
-        self.anchors.update(filter(None, (given.get('id'),
-                                          given.get('name'))))
+        self.anchors.update(filter(None, (given.get('id'), given.get('name'))))
         if tag == 'a' and given.get('href'):
             self.links.append(given['href'])
         elif tag == 'link' and given.get('rel') == 'stylesheet':

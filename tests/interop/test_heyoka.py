@@ -61,8 +61,7 @@ def test_motion(name):
     run = hy.taylor_adaptive(system, start, pars=pars)
     times = np.linspace(0, 1, 11)
     states = run.propagate_grid(times)[-1]
-    motion = simulate(compiled, 1, start, rtol=1e-12, atol=1e-13,
-                      t_eval=times)
+    motion = simulate(compiled, 1, start, rtol=1e-12, atol=1e-13, t_eval=times)
     np.testing.assert_allclose(states, motion.x, rtol=0, atol=1e-9*(
         1 + np.abs(motion.x).max()))
 

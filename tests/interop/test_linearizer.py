@@ -137,8 +137,7 @@ def test_implicit_form_has_the_columns_of_upstream():
     M, A, _ = made.linearize(op_point=values)
     slope = np.linalg.solve(*(np.array(a, dtype=float) for a in (M, A)))
     picked = np.array(made.perm_mat.T, dtype=float)@slope
-    np.testing.assert_allclose(
-        picked, slopes(y, V[1]), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(picked, slopes(y, V[1]), rtol=1e-9, atol=1e-9)
 
 
 def test_a_singular_partition_is_named():

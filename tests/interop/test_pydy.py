@@ -166,22 +166,19 @@ def test_system_refuses_the_layout_of_lagranges_method(cls):
         completed(System(method), ready, compiled, start).integrate()
 
 
-def test_time_in_the_equations_is_a_clock():
-    ready, method, compiled, start = formed(
-        'driven_pendulum', GibbsAppellMethod)
-    with pytest.raises((NameError, NotImplementedError)):
-        completed(System(method), ready, compiled, start).integrate()
-    assert 'clock' in str(to_pydy(method).specifieds)
-
-
-def test_constants_are_passed_on():
+@pytest.mark.parametrize('given', [
+    {'F': 3*dynamicsymbols._t}, {'F': lambda t, q: 3*t},
+    {'F': ([0, 9], [0, 27])}])
+def test_constants_and_inputs_are_passed_on(given):
     m, k = symbols('m k')
-    q = dynamicsymbols('q')
-    spring = UdwadiaKalabaMethod(m*q.diff()**2/2 - k*q**2/2, [q])
-    system = to_pydy(spring, constants={m: 2., k: 8.},
-                     initial_conditions={q: 1.}, times=TIMES)
-    np.testing.assert_allclose(
-        system.integrate()[:, 0], np.cos(2*TIMES), atol=1e-6)
+    q, F = dynamicsymbols('q F')
+    spring = UdwadiaKalabaMethod(m*q.diff()**2/2 - k*q**2/2, [q],
+                                 generalized_forces=[F])
+    system = to_pydy(compile_equations(spring, {m: 2., k: 1.}, given),
+                     constants={k: 8.}, initial_conditions={q: 1.},
+                     times=TIMES, x=[1, 0])
+    np.testing.assert_allclose(system.integrate()[:, 0], np.cos(
+        2*TIMES) + 3/8*(TIMES - np.sin(2*TIMES)/2), atol=1e-6)
 
 
 def test_rows_are_not_guessed():

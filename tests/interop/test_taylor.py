@@ -8,10 +8,8 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import exports
 from sympy_constrained import UdwadiaKalabaMethod
-from sympy_constrained.errors import (
-    SimulationError, UnsupportedFeatureError)
-from sympy_constrained.numeric import (
-    Reason, compile_equations, simulate)
+from sympy_constrained.errors import (SimulationError, UnsupportedFeatureError)
+from sympy_constrained.numeric import (Reason, compile_equations, simulate)
 from sympy_constrained.numeric.integrate.taylor import Taylor
 
 pytest.importorskip('heyoka')

@@ -361,8 +361,7 @@ def test_motion_and_reactions(name):
     values = model.state(1)
     du, forces, lam = model.plain.solve(values)
     rates = at(method.rhs(), values)
-    assert close(rates[:len(model.q), 0], at(
-        Matrix(model.V), values), scale=1)
+    assert close(rates[:len(model.q), 0], at(Matrix(model.V), values), scale=1)
     assert close(accelerations(method, values), du, scale=1)
     assert close(at(method.constraint_forces, values), forces, scale=1)
     assert method.multipliers.rows == len(method.constraint_orders)

@@ -152,8 +152,7 @@ def test_known_answers_are_right(name):
     admissible = ready.Admissible(m, reference)
     values = admissible(1)
     solution = reference.solve(values)
-    found = {u.diff(t): a
-             for u, a in zip(reference.u, solution.acceleration)}
+    found = {u.diff(t): a for u, a in zip(reference.u, solution.acceleration)}
     size = max(abs(a) for a in found.values()) + 1
     for x, expression in m.accelerations.items():
         answer = at(expression, values)[0]

@@ -43,8 +43,7 @@ def function(made, effort=2):
 def both(count=1):
     """Sines, then cosines, of ``count`` inputs."""
     names = symbols(f'x:{count}')
-    return function(made_of(
-        [f(x) for f in (sin, cos) for x in names], names))
+    return function(made_of([f(x) for f in (sin, cos) for x in names], names))
 
 
 def arguments():
@@ -87,8 +86,7 @@ def test_against_fifty_digits():
 def test_a_batch_gives_the_same():
     angles = arguments()
     x = symbols('x')
-    entry = machine_code(made_of([sin(x), cos(x)], [x]), 'batch',
-                         BATCH)
+    entry = machine_code(made_of([sin(x), cos(x)], [x]), 'batch', BATCH)
     found, bad = run_batch(entry, len(angles), 0., [angles], [], [], 2)
     call = both()
     assert not bad.any()

@@ -322,3 +322,14 @@ def test_steps_in_which_the_rows_turn_are_examined_together(monkeypatch):
     motion = simulate(coin.compiled, 1000, coin.start, rtol=1e-6)
     assert motion.statistics['steps'] < 1600*DISC['turn']
     assert len(searched) < 10
+
+
+def test_what_follows_an_event_is_not_examined(monkeypatch):
+    """The linkage folds later than its run ends."""
+    begun, find = [], PassageFinder.find
+    monkeypatch.setattr(PassageFinder, 'find', lambda self, *arguments: (
+        begun.append(self.times[-1]), find(self, *arguments))[1])
+    linkage, start = ready('n_four_bar')
+    simulate(linkage, 4, start, events=Crossing(
+        dynamicsymbols._t - 0.1, terminal=True))
+    assert max(begun, default=0) < 0.1

@@ -11,16 +11,14 @@ import numpy as np
 import pytest
 from sympy import Matrix, exp, symbols
 from sympy.physics.mechanics import (
-    KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame,
-    dynamicsymbols)
+    KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame, RigidBody,
+    dynamicsymbols, inertia)
 
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod)
 from sympy_constrained.__main__ import find_model, main
-from sympy_constrained.comparison import (
-    Formulation, Verdict, compare, comparing, recipes)
-from sympy_constrained.comparison.figure import color_of
+from sympy_constrained.comparison import Verdict, compare, comparing, recipes
 from sympy_constrained.comparison.recipes import Derived, Recipe
 from sympy_constrained.comparison.reference import Reference
 from sympy_constrained.errors import (
@@ -179,8 +177,7 @@ def test_an_embedding_is_right_for_some_partitions_only(disc):
     assert disc['HamelEmbedding'].verdict is AGREES
     assert disc['HamelEmbedding'].reason == 'x, y dependent'
     given = model('upright_disc')
-    wrong = given.form(HamelEmbedding,
-                       q_dependent=given.coordinates[:3:2])
+    wrong = given.form(HamelEmbedding, q_dependent=given.coordinates[:3:2])
     found = compare(wrong, constants=given.parameters)
     assert found['HamelEmbedding'].verdict is MUST_DIFFER
     assert 'wrong, because of curvature' in found['HamelEmbedding'].reason
@@ -277,8 +274,7 @@ def inject(monkeypatch, wrong):
 
     def made(reference, cls, **options):
         if cls is wrong:
-            options['generalized_forces'] = [1e-3]*len(
-                reference.model.speeds)
+            options['generalized_forces'] = [1e-3]*len(reference.model.speeds)
         return right(reference, cls, **options)
 
     monkeypatch.setattr(recipes, 'made', made)
@@ -456,6 +452,26 @@ def test_an_input_that_drops_out_of_a_formulation(monkeypatch):
     assert again['RouthMethod'].verdict is AGREES and again.agrees
 
 
+def test_a_feedback_of_a_blade_in_speeds_along_its_axes(monkeypatch):
+    """Other formulations have other speeds, and time is an input, too."""
+    only_named(monkeypatch, 'block system, 50 digits', 'RouthMethod',
+               'HamelEmbedding, corrected')
+    a, v, s, w, F, T = dynamicsymbols('a v s w F T')
+    N, A, P = ReferenceFrame('N'), ReferenceFrame('A'), Point('P')
+    A.orient_axis(N, a, N.z)
+    A.set_ang_vel(N, w*N.z)
+    P.set_vel(N, v*A.x + s*A.y)
+    slip = x.diff()*N.x + y.diff()*N.y - P.vel(N)
+    kane = KanesMethod(
+        N, [x, y, a], [v, w], [slip.dot(N.x), slip.dot(N.y), a.diff() - w],
+        u_dependent=[s], velocity_constraints=[s])
+    kane.kanes_equations([RigidBody('B', P, A, m, (inertia(A, 0, 0, 1), P))],
+                         [(P, F*A.x), (A, T*A.z)])
+    found = compare(kane, constants={m: 2}, inputs={
+        F: dynamicsymbols._t, T: -w - a})
+    assert [row.verdict for row in found.formulations[1:4]] == 3*[AGREES]
+
+
 # -- no motion from the start --------------------------------------------
 
 @pytest.mark.parametrize('options, reason', [
@@ -590,14 +606,6 @@ def test_the_table_fits_a_terminal(four_bar, disc):
     assert 'largest generalized constraint force' in text
     assert re.search(r'HamelEmbedding .* must differ \[2\]', text)
     assert re.search(r'\[2\] q2, q3 dependent: wrong', text)
-
-
-def test_sentences():
-    good = Formulation('a', AGREES)
-    assert len({color_of(replace(good, verdict=verdict)) for verdict in (
-        AGREES, DIFFERS, REFUSES)}) == 3
-    assert str(good) == 'a agrees'
-    assert str(replace(good, reason='by luck')) == 'a agrees: by luck'
 
 
 def test_a_model_without_constraints_or_a_balance_of_energy():

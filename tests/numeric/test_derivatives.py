@@ -240,8 +240,7 @@ def test_constants_of_a_copy_are_its_own():
     np.testing.assert_allclose(
         other.jacobian('accelerations')(0, state),
         compiled.jacobian('accelerations')(0, state, other.p))
-    assert np.abs(by_x - other.jacobian('accelerations')(
-        0, state)).max() > 0.1
+    assert np.abs(by_x - other.jacobian('accelerations')(0, state)).max() > 0.1
 
 
 @pytest.mark.skipif(BACKENDS == ['numpy'], reason='no llvmlite')

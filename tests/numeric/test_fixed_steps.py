@@ -356,8 +356,7 @@ def test_outputs_between_steps_are_on_the_constraints():
 
 def test_steps_are_shortened_to_fit():
     system, compiled = made('pendulum')
-    motion = simulate(compiled, 1, system.start, integrator='rattle',
-                      step=0.3)
+    motion = simulate(compiled, 1, system.start, integrator='rattle', step=0.3)
     assert motion.statistics['steps'] == 4 and motion.t[-1] == 1
     assert motion.statistics['step'] == 0.25
 
@@ -498,5 +497,4 @@ def test_holonomic_rows_of_vacco_are_refused():
     x, y = dynamicsymbols('x y')
     method = VaccoMethod(systems.PLANE, [x, y], hol_coneqs=[x - y])
     with pytest.raises(ConstrainedDynamicsError, match="'rattle'"):
-        simulate(method, 1, [0, 0, 1, 1, 0], integrator='vakonomic',
-                 step=0.1)
+        simulate(method, 1, [0, 0, 1, 1, 0], integrator='vakonomic', step=0.1)

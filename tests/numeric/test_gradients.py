@@ -113,8 +113,7 @@ def test_the_rows_of_a_rolling_disc_are_tangent():
 def test_a_table_takes_part():
     """Its kinks end steps; the integral of a force is momentum."""
     times, force = [0, 0.5, 1.25, 2], [0, 2, -1, 1]
-    cart = UdwadiaKalabaMethod(
-        m*q.diff()**2/2, [q], nonideal_forces=[F - k*q])
+    cart = UdwadiaKalabaMethod(m*q.diff()**2/2, [q], nonideal_forces=[F - k*q])
     arguments = cart, 1.8, [0.1, 0]
     options = {'inputs': {F: (times, force)}, 'constants': {m: 2, k: 3},
                **TIGHT}

@@ -235,8 +235,7 @@ def test_names_and_columns(pendulum, swing):
     found = identify(pendulum.with_values({g: 8}), data, ['g', g])
     assert found.unknown == (g,) and abs(found[g] - 9.81) < 0.01
     with pytest.raises(ValueError, match='`values`.*no state or accel'):
-        identify(pendulum, Measurement(swing.t, {'z': swing.t}, [0.8, 0]),
-                 [g])
+        identify(pendulum, Measurement(swing.t, {'z': swing.t}, [0.8, 0]), [g])
     assert sin(q) not in found.equations.states
 
 

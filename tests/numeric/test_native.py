@@ -275,8 +275,7 @@ def test_errors_of_inputs_come_through():
         raise RuntimeError('no table entry')
 
     method = particle([X - Y], generalized_forces=[DRIVE, 0])
-    compiled = compile_equations(method, {m: 2, g: 1}, {DRIVE: broken},
-                                 'llvm')
+    compiled = compile_equations(method, {m: 2, g: 1}, {DRIVE: broken}, 'llvm')
     with pytest.raises(RuntimeError, match='no table entry'):
         compiled.rhs(0, [0, 0, 0, 0])
     zero = particle([X - Y], generalized_forces=[1/DRIVE, 0])
@@ -376,8 +375,7 @@ def test_poor_pivots():
 def test_redundant_rows_that_contradict_each_other():
     rows = [X.diff(t, 2) - 1, 3*X.diff(t, 2) - 3.5]
     for options in ({}, {'inconsistent': 'least-squares'}):
-        agree(*both(particle(acc=rows, **options), {m: 2, g: 1}),
-              [0, 0, 0, 0])
+        agree(*both(particle(acc=rows, **options), {m: 2, g: 1}), [0, 0, 0, 0])
 
 
 @needs_llvm
@@ -490,8 +488,7 @@ def test_compiled_equations_pickle(cranks):
 def native():
     """The compiled equations of a pendulum, and their function."""
     made = mechanisms.pendulum()
-    compiled = compile_equations(made.method, made.constants,
-                                 backend='llvm')
+    compiled = compile_equations(made.method, made.constants, backend='llvm')
     return compiled, compiled.native_function(x=made.start), made.start
 
 

@@ -99,8 +99,7 @@ def test_residuals_against_their_tolerance(motion, pendulum):
 
 def test_forces_and_multipliers(motion):
     ax, = plotting.plot_constraint_forces(motion).axes
-    assert labels(ax) == [r'on $\dot{X}$', r'on $\dot{Y}$',
-                          r'on $\dot{\Phi}$']
+    assert labels(ax) == [r'on $\dot{X}$', r'on $\dot{Y}$', r'on $\dot{\Phi}$']
     ax, = plotting.plot_constraint_forces(motion, speeds=["Y'"]).axes
     np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(),
                                   motion.constraint_forces[:, 1])
@@ -120,8 +119,7 @@ def test_rounding_errors_are_drawn_as_zero_or_not_at_all(motion):
     """Forces of 10 leave moments of 1e-14."""
     count = len(motion.t)
     noise = 1e-14*np.sin(np.arange(3.*count)).reshape(count, 3)
-    run = replaced(motion, reactions={
-        'pin': np.hstack([10 + noise, noise])})
+    run = replaced(motion, reactions={'pin': np.hstack([10 + noise, noise])})
     panel, = plotting.plot_reactions(run).axes
     assert panel.get_ylabel().startswith('force')
     _, axes = plt.subplots(2)
@@ -180,8 +178,7 @@ def test_an_overview_leaves_out_what_is_below_the_tolerance():
     assert 'energy constant to' in figure.get_suptitle()
     drift = replaced(case.motion, energy=case.motion.energy + np.linspace(
         0, 1e-3, len(case.motion)), residuals=case.motion.residuals + 1e-6)
-    names = {ax.get_ylabel() for ax in plotting.plot(
-        drift, case.model).axes}
+    names = {ax.get_ylabel() for ax in plotting.plot(drift, case.model).axes}
     assert {'energy in J', 'largest residual'} <= names
 
 

@@ -82,8 +82,7 @@ def test_without_machine_code_steps_are_those_of_radau(given):
     force = dynamicsymbols('F')
     method = UdwadiaKalabaMethod(
         m*x.diff()**2/2, [x], generalized_forces=[force - k*x])
-    inputs = {force: (lambda t, x: np.cos(t)) if 'inputs' in given
-              else cos(t)}
+    inputs = {force: (lambda t, x: np.cos(t)) if 'inputs' in given else cos(t)}
     compiled = compile_equations(
         method, {m: 1, k: 4}, inputs, given.get('backend', 'auto'))
     found, wanted = (simulate(compiled, 2, [0, 0], method=name, t_eval=9)

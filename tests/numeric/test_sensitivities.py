@@ -122,8 +122,7 @@ def test_many_are_split(monkeypatch):
 def test_inputs_take_part():
     """A gain of feedback is a constant; a table is a function of time."""
     F, gain = dynamicsymbols('F'), symbols('gain')
-    cart = UdwadiaKalabaMethod(
-        m*q.diff()**2/2, [q], nonideal_forces=[F])
+    cart = UdwadiaKalabaMethod(m*q.diff()**2/2, [q], nonideal_forces=[F])
     motion = sensitivities(
         cart, 1, [1, 0], [gain], inputs={F: -gain*q}, t_eval=3,
         constants={m: 1, gain: 4}, **TIGHT)

@@ -22,8 +22,7 @@ from sympy_constrained.numeric import (
 @pytest.fixture(scope='module')
 def bicycle():
     ready = model('bicycle')
-    return compile_equations(
-        ready.form(UdwadiaKalabaMethod), ready.parameters)
+    return compile_equations(ready.form(UdwadiaKalabaMethod), ready.parameters)
 
 
 @pytest.fixture(scope='module')
@@ -349,6 +348,12 @@ def test_a_motion_that_is_not_steady(bicycle):
                        cyclic=['q1', 'q2'], fixed=['u3'])
 
 
+def test_steps_out_of_the_domain_are_shortened():
+    root = UdwadiaKalabaMethod(m*x.diff()**2/2 - m*x + 2*m*x**1.5/3, [x])
+    rest, = equilibria(root, [60], constants={m: 1})
+    assert rest.x == pytest.approx([1, 0])
+
+
 def test_isolated_motions_and_larger_families():
     W = symbols('W')
     q = dynamicsymbols('q')
@@ -386,8 +391,7 @@ def test_a_constant_crosses_zero_where_motions_become_periodic():
         m*x.diff()**2/2 - k*x**2/2, [x],
         nonideal_forces=[c*x.diff() - x**2*x.diff()])
     for start in -0.5, -0.37:
-        rest, = equilibria(oscillator, [0.], constants={
-            m: 1, k: 1, c: start})
+        rest, = equilibria(oscillator, [0.], constants={m: 1, k: 1, c: start})
         family = rest.follow(along=c, until={c: (-1, 1)})
         critical, = family.critical
         assert critical.kind == 'hopf' and abs(critical.motion[c]) < 1e-13
@@ -419,8 +423,7 @@ def test_coordinates_that_are_too_small_are_refused():
         m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
         hol_coneqs=[x**2 + y**2 - l**2])
     with pytest.raises(ConstrainedDynamicsError, match='smaller units'):
-        equilibria(pendulum, [1e-7, -1e-6], constants={
-            m: 1, g: 1e-3, l: 1e-6})
+        equilibria(pendulum, [1e-7, -1e-6], constants={m: 1, g: 1e-3, l: 1e-6})
     rest, = equilibria(pendulum, [1e-4, -1e-3], constants={
         m: 1, g: 9.81, l: 1e-3})
     assert abs(rest[y]/1e-3 + 1) < 1e-12

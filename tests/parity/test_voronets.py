@@ -102,8 +102,7 @@ def test_linearization_along_a_position_row_and_by_an_input():
     # The pendulum, which comes first, follows the cart along the row.
     along = np.array([[-float(at(h.embedding.matrix, values)[0]), 0], [1, 0],
                       [0, 1]])
-    wanted = (slope_of_rhs(h, values)@along,
-              slope_of_rhs(h, values, [force]))
+    wanted = (slope_of_rhs(h, values)@along, slope_of_rhs(h, values, [force]))
     for one, other in zip(found, wanted):
         assert abs(one).max() > 0.1
         np.testing.assert_allclose(one, other[1:], rtol=1e-9, atol=1e-9)

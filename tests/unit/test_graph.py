@@ -13,10 +13,11 @@ from sympy import (
     Abs, Add, And, Derivative, E, Float, Function, Heaviside, I, IndexedBase,
     Matrix, MatrixSymbol, Max, Min, Mod, Mul, Piecewise, Pow, Rational, S,
     SingularityFunction, Subs, Symbol, UnevaluatedExpr, acos, acosh, asin,
-    asinh, atan, atan2,
-    atanh, besseli, besselj, cbrt, conjugate, cos, cosh, cot, coth, csc,
-    erf, exp, factorial, floor, im, log, nan, oo, pi, preorder_traversal,
-    re, sec, sech, sign, sin, sinh, sqrt, symbols, tan, tanh, zoo)
+    asinh, atan, atan2, atanh, besseli, besselj, cbrt, conjugate, cos, cosh,
+    cot, coth, csc, erf, exp, factorial, floor, im, log, nan, oo, pi,
+    preorder_traversal, re, sec, sech, sign, sin, sinh, sqrt, symbols, tan,
+    tanh, zoo)
+from sympy.physics.biomechanics import TendonForceLengthDeGroote2016
 from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
 from sympy.physics.units import kilo, kilogram, micro, newton
 from sympy.vector import CoordSys3D
@@ -454,6 +455,8 @@ def test_what_is_not_evaluated_counts_as_such():
     graph = frozen(y*UnevaluatedExpr(x + y))
     assert not graph.templates
     assert values_of(graph, {x: 2, y: 3}) == [15]
+    curve = TendonForceLengthDeGroote2016.with_defaults(x)
+    assert not frozen(curve).templates[0].has(type(curve))
 
 
 def test_factorials_between_integers():

@@ -425,8 +425,7 @@ def test_an_inerter_between_two_bodies(cls):
     """The motion, solved here; ``Fr`` is that of ``KanesMethod``."""
     method, values = inerter(cls), numbers(2)
     values[q3] = values[q2]**2/values[q1]
-    values[u3] = (2*values[q2]*values[u2]
-                  - values[q3]*values[u1])/values[q1]
+    values[u3] = (2*values[q2]*values[u2] - values[q3]*values[u1])/values[q1]
     row = [-values[q3], 2*values[q2], -values[q1]]
     M = mp.diag([values[m], 2*values[m], 3*values[m], 0])
     for i in (0, 1):

@@ -65,8 +65,7 @@ def test_a_single_loop_needs_no_list():
 def test_what_is_no_loop(wrong, message):
     system, *points = two_bars()
     with pytest.raises(TypeError, match=message):
-        UdwadiaKalabaMethod.from_method(
-            system, loops=[wrong(system, *points)])
+        UdwadiaKalabaMethod.from_method(system, loops=[wrong(system, *points)])
 
 
 def test_units_of_the_rows_of_a_loop():

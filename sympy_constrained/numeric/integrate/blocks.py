@@ -278,6 +278,8 @@ class Blocks:
             t[rows], block.y[rows], [part[rows] for part in watched])
         for k in doubtful:
             accept(k)
+            if k and run.events:        # which may end the motion before
+                return int(k), False
             if run.is_singular_ahead(t[k], t[k + 1], x[k + 1], block.path(k)):
                 return int(k), True
         accept(steps)

@@ -2,7 +2,8 @@
 import numpy as np
 from scipy.optimize import least_squares
 
-from ...errors import ConstrainedDynamicsError, UnsupportedFeatureError
+from ...errors import (
+    ConstrainedDynamicsError, NotFiniteError, UnsupportedFeatureError)
 from ...graph import Graph, jacobian
 from ..codegen.native import with_given
 from ..names import label
@@ -88,6 +89,13 @@ class Conditions:
         out = self._function(0., x, p, multipliers.tolist())
         return out['value'][:, 0], out['slopes']
 
+    def trial(self, point):
+        """The values, infinite where the equations have none."""
+        try:
+            return self(point)[0]
+        except NotFiniteError:
+            return np.full(len(self.rows), np.inf)
+
     def scales(self, point, columns):
         """Norms of the derivatives here or beside, and sizes of the unknowns.
         """
@@ -116,15 +124,15 @@ class Conditions:
         norms, sizes = self.scales(point, columns)
         start, last = point, np.inf
         for _ in range(STEPS):
-            value = self(point)[0]/norms
+            value = self.trial(point)/norms
+            if not np.isfinite(value).all():
+                return None
             slopes = self.slopes(point, columns)*sizes/norms[:, None]
             if row is not None:
                 moved = (point - start)[columns]/sizes
                 value = np.append(value, row@moved - right)
                 slopes = np.vstack([slopes, row])
             far = np.abs(value).max(initial=0.)
-            if not far < np.inf:
-                return None
             if far <= ROUNDING and far > last/4:
                 return point
             last = far
@@ -143,7 +151,7 @@ class Conditions:
             return moved
 
         found = least_squares(
-            lambda values: self(at(values))[0]/norms, point[columns],
+            lambda values: self.trial(at(values))/norms, point[columns],
             lambda values: self.slopes(at(values), columns)/norms[:, None],
             x_scale='jac', xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=TRIES)
         return at(found.x)

@@ -366,5 +366,6 @@ def _not_found(conditions, point, columns):
         "remain (relative to their derivatives). Either none exists "
         f"there{held}, such as with friction "
         "and no drive, or the guess is far from it. Try other guesses, or "
-        "hold other states.", rows=rows,
+        "hold other states; name in `cyclic` coordinates that may advance "
+        "although the equations contain them.", rows=rows,
         state=conditions.parts(point)[0])
