@@ -195,14 +195,19 @@ def test_files_of_another_source_are_no_compiled_code(tmp_path):
     assert not is_compiled(double())
 
 
-@pytest.mark.parametrize('is_there', [True, False])
-def test_compilation_is_announced(is_there, monkeypatch, capsys):
-    monkeypatch.setattr(Blocks, 'is_compiled', lambda _: is_there)
+@pytest.mark.parametrize('is_there, has_code', [
+    (True, True), (False, True), (False, False)])
+def test_compilation_is_announced(is_there, has_code, monkeypatch, capsys):
+    monkeypatch.setattr(
+        'sympy_constrained.numeric.integrate.blocks.is_compiled',
+        lambda _: is_there)
+    if not has_code:
+        monkeypatch.setattr(Blocks, 'code', lambda *_: None)
     compiled, start = damped()
     for progress in None, True:         # also where no bar is drawn
         simulate(compiled, 1, start, progress=progress)
         said = 'about half a minute' in capsys.readouterr().err
-        assert said is not is_there
+        assert said is (has_code and not is_there)
     simulate(compiled, 1, start, progress=False)
     assert not capsys.readouterr().err
 

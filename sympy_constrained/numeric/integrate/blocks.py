@@ -86,9 +86,10 @@ class Blocks:
                 and run.feedback is None
                 and (run.projector is None or run.projector.is_simple))
 
-    def is_compiled(self):
-        """Whether the loop is compiled, here or in numba's files."""
-        return is_compiled(getattr(self.loop, self.function))
+    def has_to_compile(self, t, x):
+        """Whether steps from here wait for the compilation of the loop."""
+        return not is_compiled(getattr(self.loop, self.function)) and (
+            self.code(t, x) is not None)
 
     # -- machine code ----------------------------------------------------
 

@@ -103,7 +103,8 @@ class Run(Integration):
             if is_new or self.solver.status == 'finished':
                 self.evaluations += int(getattr(self.solver, 'nfev', 0))
                 self.solver = self.new_solver(method, options)
-                if self.blocks and not self.blocks.is_compiled():
+                if self.blocks and self.blocks.has_to_compile(
+                        self.t, self.solver.y[:self.size]):
                     progress.say(COMPILING)
             steps, is_new = self.blocks.advance() if self.blocks else (
                 0, False)
