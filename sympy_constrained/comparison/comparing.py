@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from .. import _compat
 from ..analysis.constraint_rank import constraint_report
 from ..errors import (
     ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
     SimulationError)
 from ..methods import UdwadiaKalabaMethod
+from ..model.geometry import breadth_first
 from ..models import Model, model as ready_model
 from ..numeric import compile_equations, consistent_state, simulate
 from ..numeric.names import Names
@@ -107,7 +109,8 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
     compiled = compile_equations(equations, {
         x: value for x, value in model.parameters.items()
         if x in equations.constants}, model.inputs)
-    trajectory, moved, states = states_of(model, compiled, seed, progress)
+    trajectory, moved, states = states_of(
+        model, compiled, quaternions(method.system), seed, progress)
     sample = {**dict(zip(compiled.constants, compiled.p)),
               **dict(zip(compiled.states, states[0][1]))}
     report = constraint_report(
@@ -149,10 +152,10 @@ def by_symbol(values, kind, symbols):
             for key, value in values.items()}
 
 
-def states_of(model, compiled, seed, progress):
+def states_of(model, compiled, units, seed, progress):
     """The simulation, the displacement of its start, states to compare."""
     if not model.t_end:
-        return None, {}, random_states(model, compiled, seed)
+        return None, {}, random_states(model, compiled, seed, units)
     x0 = consistent_state(compiled, dict(model.start), fixed=model.fixed)
     trajectory = simulate(compiled, model.t_end, x0, t_eval=401,
                           progress=progress, throw=False)
@@ -171,8 +174,23 @@ def states_of(model, compiled, seed, progress):
         (float(trajectory.t[i]), trajectory.x[i]) for i in picks]
 
 
-def random_states(model, compiled, seed):
-    """Admissible states, near the start if one is given."""
+def quaternions(system):
+    """Positions of the coordinates in matrices of rotation without sines."""
+    frames = [body.frame for body in system.bodies if hasattr(body, 'frame')]
+    for frame, other in breadth_first(frames, _compat.orientations):
+        if other is not None:
+            entries = _compat.entries(_compat.orientations(frame)[other])
+            q = [x for x in system.q if any(e.has(x) for e in entries)]
+            if len(q) > 1 and all(e.is_polynomial(*q) for e in entries):
+                yield [system.q.index(x) for x in q]
+
+
+def random_states(model, compiled, seed, units=()):
+    """Admissible states, near the start if one is given.
+
+    Quaternions, those of ``units``, have the norm one.
+    """
+    units = list(units)
     rng = np.random.default_rng(seed)
     size = len(compiled.states)
     centre = compiled.names.vector(model.start, 'start', np.zeros(size))
@@ -181,6 +199,8 @@ def random_states(model, compiled, seed):
     for attempt in range(ATTEMPTS*SAMPLES):
         t = float(rng.uniform(0., 1.))
         guess = centre + reach*rng.uniform(-1., 1., size)/(1 + attempt//8)
+        for k in units:
+            guess[k] /= np.linalg.norm(guess[k])
         try:
             x = consistent_state(compiled, guess, t=t)
             compiled.rhs(t, x)

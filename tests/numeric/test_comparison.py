@@ -546,6 +546,25 @@ def test_system_and_kane_objects(monkeypatch):
                    for _, state in found.states)
 
 
+def test_a_quaternion_without_a_row_for_its_norm(monkeypatch):
+    """Its matrix is a rotation only where the norm is one."""
+    only_named(monkeypatch)
+    top, (th, om) = model('heavy_top_quaternion'), dynamicsymbols('th om')
+    a, [body] = top.arguments, top.arguments['bodies']
+    N, G, B = a['frame'], body.masscenter, body.frame
+    C = B.orientnew('C', 'Axis', [th, B.x])
+    C.set_ang_vel(B, om*B.x)
+    bob = Particle('p', G.locatenew('P', -l*C.z), m)
+    bob.masscenter.v2pt_theory(G, N, C)
+    kane = KanesMethod(
+        N, [*a['q_ind'], *a['q_dependent'], th], [*a['u_ind'], om],
+        [*a['kd_eqs'], th.diff() - om], bodies=[body, bob],
+        forcelist=a['forcelist'])
+    kane.kanes_equations()
+    found = compare(kane, constants=top.parameters)
+    assert found["SymPy's KanesMethod"].verdict is AGREES and found.agrees
+
+
 def test_a_system_without_kinematic_equations_is_one_of_lagrange(monkeypatch):
     only_named(monkeypatch)
     cart = model('cart_pendulum')
