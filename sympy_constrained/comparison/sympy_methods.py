@@ -3,6 +3,7 @@ import numpy as np
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
 from ..model.equations import EquationsOfMotion
+from ..model.loops import Loop
 from .recipes import Derived, NotTried, Recipe, own_options
 
 
@@ -36,6 +37,9 @@ def check_applies(reference, base):
     if base is LagrangesMethod and model.arguments.get(
             'acceleration_constraints'):
         own.append('acceleration_constraints')
+    if any(isinstance(row, Loop) for rows in model.arguments.values()
+           if isinstance(rows, (list, tuple)) for row in rows):
+        own.append('loops')
     if own:
         raise NotTried(f'it does not take {", ".join(own)}')
 

@@ -15,7 +15,7 @@ from sympy.physics.mechanics import (
     dynamicsymbols, inertia)
 
 from sympy_constrained import (
-    GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
+    GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, Loop, RouthMethod,
     UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod)
 from sympy_constrained.__main__ import find_model, main
 from sympy_constrained.comparison import Verdict, compare, comparing, recipes
@@ -83,6 +83,17 @@ def particle(cls, mass=m, **options):
                forcelist=[(P, -mass*g*N.y)],
                velocity_constraints=[u - (1 + x**2)*v],
                **{'u_ind': [u, v], **options})
+
+
+def held_particle():
+    """A particle that a loop holds."""
+    u, v = dynamicsymbols('u v')
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    P = O.locatenew('P', x*N.x + y*N.y)
+    return UdwadiaKalabaMethod(
+        N, [x, y], [u, v], [x.diff() - u, y.diff() - v],
+        bodies=[Particle('p', P, m)], loops=[Loop(P, O)])
 
 
 @pytest.fixture
@@ -386,6 +397,8 @@ def test_redundant_rows_are_refused_by_name():
 @pytest.mark.parametrize('name, given, numbers, verdict, reason', [
     ('LagrangesMethod', 'acceleration_level', {}, Verdict.NOT_TRIED,
      '^it does not take acceleration_constraints$'),
+    ('KanesMethod', held_particle, {'constants': NUMBERS},
+     Verdict.NOT_TRIED, '^it does not take loops$'),
     ('KanesMethod', lambda: particle(UdwadiaKalabaMethod),
      {'constants': NUMBERS}, Verdict.RAISES,
      '^ValueError: There must be an equal number of dependent speeds'),
