@@ -46,13 +46,13 @@ def numbers(seed):
 class Model:
     """Bodies and loads without constraints."""
 
-    def __init__(self):
+    def __init__(self, count=3, prescribed=False):
         self.N = ReferenceFrame('N')
         self.O = Point('O')                                 # noqa: E741
         self.O.set_vel(self.N, 0)
-        self.q, self.u, self.kd_eqs = Q, U, PLAIN
+        self.q, self.u, self.kd_eqs = (x[:count] for x in (Q, U, PLAIN))
         self.bodies, self.loads, self.potential = [], [], S.Zero
-        self.prescribed = False
+        self.prescribed = prescribed
 
     def blocks(self, composite):
         builder = GraphBuilder(t)
@@ -102,7 +102,7 @@ def model(function):
 
 @model
 def inertia_about_another_point():
-    x = Model()
+    x = Model(2)
     B = x.N.orientnew('B', 'Axis', (q1, x.N.z))
     C = B.orientnew('C', 'Axis', (q2, B.x))
     P = x.O.locatenew('P', a*B.x)
@@ -111,7 +111,6 @@ def inertia_about_another_point():
         RigidBody('B', P, B, m, (inertia(B, I1, I2, I3, I12), x.O)),
         RigidBody('C', R, C, m2, (inertia(C, I3, I1, I2, 0, I23, 0), P))]
     x.loads = [(R, -m2*g*x.N.z), (C, s*B.x), (B, -s*B.x)]
-    x.q, x.u, x.kd_eqs = Q[:2], U[:2], PLAIN[:2]
     return x
 
 
@@ -128,20 +127,18 @@ def changing_mass():
 
 @model
 def changing_inertia():
-    x = Model()
+    x = Model(1)
     B = x.N.orientnew('B', 'Axis', (q1, x.N.z))
     P = x.O.locatenew('P', a*B.x)
     x.bodies = [RigidBody('B', P, B, m, (
         inertia(B, I1, I2, I3*s + I12*q1**2), P))]
     x.loads = [(B, k*B.z)]
-    x.q, x.u, x.kd_eqs = Q[:1], U[:1], PLAIN[:1]
     return x
 
 
 @model
 def prescribed_motion():
-    x = Model()
-    x.prescribed = True
+    x = Model(2, prescribed=True)
     pivot = x.O.locatenew('pivot', s*x.N.x + a*sin(t)*x.N.y)
     A = x.N.orientnew('A', 'Axis', (w, x.N.x))
     B = A.orientnew('B', 'Axis', (q1, A.z))
@@ -150,35 +147,31 @@ def prescribed_motion():
     x.bodies = [Particle('p', P, m), RigidBody('C', R, C, m2, (
         inertia(C, I1, I2, I3), R))]
     x.loads = [(P, -m*g*x.N.y)]
-    x.q, x.u, x.kd_eqs = Q[:2], U[:2], PLAIN[:2]
     return x
 
 
 @model
 def prescribed_velocity_alone():
     """A base whose velocity was set and is a function of time only."""
-    x = Model()
-    x.prescribed = True
+    x = Model(1, prescribed=True)
     base, P = Point('base'), Point('P')
     base.set_vel(x.N, s*x.N.y)
     P.set_pos(base, q1*x.N.y)
     x.bodies = [Particle('p', P, m), Particle('base', base, m2)]
     x.loads = [(P, -k*q1*x.N.y)]
-    x.q, x.u, x.kd_eqs = Q[:1], U[:1], PLAIN[:1]
     return x
 
 
 @model
 def loads_where_drives_move():
     """What they do there is no energy of the particle."""
-    x = Model()
+    x = Model(1)
     A = x.N.orientnew('A', 'Axis', (w, x.N.z))
     P, base = x.O.locatenew('P', q1*x.N.x), x.O.locatenew('base', s*x.N.x)
     R = base.locatenew('R', q1*A.x)
     x.bodies = [Particle('p', P, m)]
     x.loads = [(P, -k*(q1 - s)*x.N.x), (base, k*(q1 - s)*x.N.x),
                (A, b*x.N.z), (R, a*x.N.x + g*x.N.y)]
-    x.q, x.u, x.kd_eqs = Q[:1], U[:1], PLAIN[:1]
     return x
 
 
@@ -202,8 +195,7 @@ def loads_of_every_kind():
 
 @model
 def rheonomic_kinematics():
-    x = Model()
-    x.prescribed = True
+    x = Model(prescribed=True)
     P = x.O.locatenew('P', q1*x.N.x + q2**2*x.N.y)
     x.q, x.u = Q[:2], U[:2]
     x.kd_eqs = [q1.diff(t) - u1 - s, q2.diff(t)*a - u2*cos(q1) - t]
@@ -305,7 +297,7 @@ def gyrostat():
 @model
 def shared_frames():
     """Bodies on one frame with inertias in other frames fixed to it."""
-    x = Model()
+    x = Model(2)
     _, A, B = gimbals(x, *'zx')
     E = B.orientnew('E', 'Axis', (Rational(1, 3), B.y))
     F = E.orientnew('F', 'Axis', (b, E.z))
@@ -314,7 +306,6 @@ def shared_frames():
                 RigidBody('b', R, B, m2, (inertia(F, I3, I1, I1), R)),
                 RigidBody('c', R, B, m, (inertia(E, I1, I2, I1, 0, I23), P))]
     x.loads = [(B, s*x.N.x - u1*E.y), (E, k*B.y), (P, k*F.x), (R, w*A.y)]
-    x.q, x.u, x.kd_eqs = Q[:2], U[:2], PLAIN[:2]
     return x
 
 
