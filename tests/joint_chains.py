@@ -1,7 +1,7 @@
 """Chains of any size for tests of the recursive equations."""
 from sympy import symbols
 from sympy.physics.mechanics import (
-    Force, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+    Force, Point, ReferenceFrame, RigidBody, System, dynamicsymbols, inertia)
 
 
 def pin_chain(n, absolute=False, velocities=False, mark='', ground=None):
@@ -35,3 +35,14 @@ def pin_chain(n, absolute=False, velocities=False, mark='', ground=None):
         x.diff() - v for x, v in zip(q, u)], 'bodies': bodies,
         'forcelist': loads}, {
         length: 1/n, m: 1/n, g: 9.81, along: 1e-3/n**3, across: 1/12/n**3}
+
+
+def as_system(arguments):
+    """A System with the bodies and speeds of a call."""
+    system = System(arguments['frame'])
+    system.add_coordinates(*arguments['q_ind'])
+    system.add_speeds(*arguments['u_ind'])
+    system.add_kdes(*arguments['kd_eqs'])
+    system.add_bodies(*arguments['bodies'])
+    system.add_loads(*arguments['forcelist'])
+    return system

@@ -3,7 +3,7 @@ from itertools import count
 
 from sympy import ImmutableDenseMatrix, Rational, cos, pi, sin, symbols
 from sympy.physics.mechanics import (
-    Force, Point, ReferenceFrame, RigidBody, System, dynamicsymbols, inertia)
+    Force, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from sympy_constrained import Loop
 
@@ -65,17 +65,6 @@ class Mechanism:
         center.set_pos(pin, frame.x/2)  # later, as SymPy would search it
         end.set_pos(pin, frame.x)
         return frame, end
-
-    def as_system(self):
-        """A System, without the loops."""
-        given = self.arguments
-        system = System(given['frame'])
-        system.add_bodies(*given['bodies'])
-        system.add_loads(*given['forcelist'])
-        system.add_coordinates(*given['q_ind'])
-        system.add_speeds(*given['u_ind'])
-        system.add_kdes(*given['kd_eqs'])
-        return system
 
     @property
     def arguments(self):

@@ -5,7 +5,7 @@ from copy import copy
 
 import numpy as np
 import pytest
-from joint_chains import pin_chain
+from joint_chains import as_system, pin_chain
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 from spatial_mechanisms import (
@@ -161,7 +161,7 @@ def test_parallel_cranks_turn_as_one_pendulum(count):
     """
     made = cranks(count)
     equations = compile_equations(
-        made.as_system(), GIVEN, recursion=True, loops=made.loops)
+        as_system(made.arguments), GIVEN, recursion=True, loops=made.loops)
     angles = np.where(np.arange(2*count + 1) % 2, np.pi/2, -np.pi/2)
     motion = simulate(equations, 10, [*angles, *(-angles*2/np.pi)],
                       t_eval=101)

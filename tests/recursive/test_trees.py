@@ -4,10 +4,10 @@ import warnings
 import numpy as np
 import pytest
 import ready
-from joint_chains import pin_chain
+from joint_chains import as_system, pin_chain
 from sympy import symbols
 from sympy.physics.mechanics import (
-    Force, LagrangesMethod, Particle, Point, ReferenceFrame, System, Torque,
+    Force, LagrangesMethod, Particle, Point, ReferenceFrame, Torque,
     dynamicsymbols)
 
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
@@ -164,7 +164,7 @@ def test_other_methods_are_refused():
 
 def test_states_of_another_length_are_refused():
     arguments, values = pin_chain(2)
-    equations = compile_equations(method_like(arguments), values,
+    equations = compile_equations(as_system(arguments), values,
                                   recursion=True)
     for x in np.zeros(3), np.zeros((2, 5)), 1.:
         with pytest.raises(ValueError, match='shape'):
@@ -175,7 +175,7 @@ def test_states_of_another_length_are_refused():
 
 def test_the_number_of_kernels_does_not_grow():
     kinds = {compile_equations(
-        method_like(pin_chain(n)[0]), recursion=True).kinds for n in (8, 40)}
+        as_system(pin_chain(n)[0]), recursion=True).kinds for n in (8, 40)}
     assert len(kinds) == 1
 
 
@@ -185,14 +185,3 @@ def test_auto_takes_the_recursion_for_many_bodies():
         found = compile_equations(UdwadiaKalabaMethod(**arguments), values,
                                   recursion='auto')
         assert type(found).__name__ == name
-
-
-def method_like(arguments):
-    """A System with the bodies and speeds of a call."""
-    system = System(arguments['frame'])
-    system.add_coordinates(*arguments['q_ind'])
-    system.add_speeds(*arguments['u_ind'])
-    system.add_kdes(*arguments['kd_eqs'])
-    system.add_bodies(*arguments['bodies'])
-    system.add_loads(*arguments['forcelist'])
-    return system
