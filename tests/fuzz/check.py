@@ -8,7 +8,6 @@ from random import Random
 
 import numpy as np
 from mpmath import mp, mpf
-from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
 from fuzz.mechanism import mechanism, smaller, without_void_rows
 from fuzz.model import SympyModel
@@ -17,11 +16,11 @@ from fuzz.newton import (
     underdetermined, vanishing)
 from fuzz.writing import PLAIN, Writing, counts, plainer, possible, writing
 from sympy_constrained import (
-    ConstrainedDynamicsError, ConstraintError, EquationsOfMotion,
-    GibbsAppellMethod, HamelEmbedding, InconsistentConstraintsError,
-    LinearMappingMethod, MissingIngredientError, RouthMethod,
-    SingularEquationsError, UdwadiaKalabaMethod, UnsupportedFeatureError,
-    VaccoMethod, constraint_report)
+    ConstrainedDynamicsError, ConstraintError, GibbsAppellMethod,
+    HamelEmbedding, InconsistentConstraintsError, LinearMappingMethod,
+    MissingIngredientError, RouthMethod, SingularEquationsError,
+    UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod,
+    constraint_report)
 from sympy_constrained.numeric import compile_equations
 from sympy_constrained.timing import time_limit
 
@@ -35,7 +34,6 @@ FLOATS = 4                      # of so many exact models, one in floats too
 OTHERS = 3                      # of so many mechanisms, one by a second method
 RECURSED = 3                    # of so many mechanisms, one recursively
 BOUND = 120                     # seconds that a case may take
-SYMPY = 10                      # seconds for SymPy's own methods
 
 
 @dataclass
@@ -71,7 +69,7 @@ def drawn(seed, keep_void=0.03):
     return found, writing(random, found)
 
 
-def examine(found, how=PLAIN, sympy=False, every=True):
+def examine(found, how=PLAIN, every=True):
     """Methods on one mechanism in one writing.
 
     All, or with ``every=False`` UdwadiaKalabaMethod and, for one of
@@ -82,7 +80,7 @@ def examine(found, how=PLAIN, sympy=False, every=True):
         warnings.simplefilter('ignore')
         try:
             with time_limit(BOUND):
-                result = examined(found, how, sympy, every)
+                result = examined(found, how, every)
         except Exception as error:
             result = Finding('trouble')
             result.fail('all', f'{type(error).__name__}: {error}\n'
@@ -92,7 +90,7 @@ def examine(found, how=PLAIN, sympy=False, every=True):
     return result
 
 
-def examined(found, how, sympy, every):
+def examined(found, how, every):
     try:
         state = admissible(found)
         kind, void = 'motion', vanishing(found)
@@ -128,8 +126,6 @@ def examined(found, how, sympy, every):
     if (how.shape, how.factors) == ('kane', 'none') and (
             every or not found.state % RECURSED):
         recursive(result, model, values, answers)
-    if sympy and not how.rough:
-        upstream(result, model, values, answers)
     return result
 
 
@@ -419,30 +415,6 @@ def recursive(result, model, values, answers):
     result.verdicts['recursion'] = 'agrees'
     if not error < CLOSE:
         result.fail('recursion', f'accelerations differ by {float(error):.1e}')
-
-
-def upstream(result, model, values, answers):
-    """SymPy's own method beside it, where it can answer."""
-    hol, vel = model.split
-    name = 'SymPy'
-    try:
-        with time_limit(SYMPY):
-            if model.writing.shape == 'lagrange':
-                arguments = {k: v for k, v in model.arguments.items() if v}
-                formed = LagrangesMethod(**arguments)
-                formed.form_lagranges_equations()
-            elif hol or vel or model.writing.weights == 'other':
-                return      # KanesMethod takes no potential energy
-            else:
-                formed = KanesMethod(model.frame, model.q, model.u,
-                                     model.kd_eqs)
-                formed.kanes_equations(model.bodies, model.loads)
-            equations = EquationsOfMotion.from_method(formed)
-            error = deviation(equations, formed, values, answers)
-    except Exception as error:
-        result.verdicts[name] = f'raises {type(error).__name__}'
-        return
-    result.verdicts[name] = 'agrees' if error < EXACT else 'differs'
 
 
 # -- one mechanism in several writings -------------------------------------
