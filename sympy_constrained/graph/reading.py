@@ -196,7 +196,7 @@ def in_known_functions(e):
     if isinstance(e, UnevaluatedExpr):  # as in SymPy's muscles
         return e.args[0]
     if isinstance(e, CharacteristicCurveFunction):
-        return e.doit()
+        return e.doit(deep=False)   # not of all arguments, as trees
     if isinstance(e, factorial):        # between integers, too
         return gamma(e.args[0] + 1)
     if isinstance(e, SingularityFunction):

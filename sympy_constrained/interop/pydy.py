@@ -1,5 +1,5 @@
 """The equations as a ``System`` of PyDy."""
-from sympy import Matrix, diag, eye
+from sympy import Matrix, diag, eye, flatten
 
 from ..graph import Graph
 from ..model.call_signatures import check_known
@@ -71,9 +71,10 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
     result = system(equations, **kwargs)
     result.constants = {x: value for x, value in (known | constants).items()
                         if x in result.constants_symbols}
-    result.specifieds = {
-        x: value for x, value in inputs.items()
-        if x in result.specifieds_symbols} | result.specifieds
+    free = {*result.specifieds_symbols} - {
+        *flatten([*result.specifieds])}     # keys may be tuples
+    result.specifieds = {x: value for x, value in inputs.items()
+                         if x in free} | result.specifieds
     return result
 
 

@@ -166,17 +166,18 @@ def test_system_refuses_the_layout_of_lagranges_method(cls):
         completed(System(method), ready, compiled, start).integrate()
 
 
-@pytest.mark.parametrize('given', [
-    {'F': 3*dynamicsymbols._t}, {'F': lambda t, q: 3*t},
-    {'F': ([0, 9], [0, 27])}])
-def test_constants_and_inputs_are_passed_on(given):
+@pytest.mark.parametrize('given, other', [
+    (3*dynamicsymbols._t, {}), (lambda t, q: 3*t, {}),
+    (([0, 9], [0, 27]), {}),
+    (lambda t, q: 1, {(dynamicsymbols('F'),): lambda q, t: [3*t]})])
+def test_constants_and_inputs_are_passed_on(given, other):
     m, k = symbols('m k')
     q, F = dynamicsymbols('q F')
     spring = UdwadiaKalabaMethod(m*q.diff()**2/2 - k*q**2/2, [q],
                                  generalized_forces=[F])
-    system = to_pydy(compile_equations(spring, {m: 2., k: 1.}, given),
+    system = to_pydy(compile_equations(spring, {m: 2., k: 1.}, {F: given}),
                      constants={k: 8.}, initial_conditions={q: 1.},
-                     times=TIMES, x=[1, 0])
+                     times=TIMES, x=[1, 0], specifieds=other)
     np.testing.assert_allclose(system.integrate()[:, 0], np.cos(
         2*TIMES) + 3/8*(TIMES - np.sin(2*TIMES)/2), atol=1e-6)
 

@@ -348,10 +348,12 @@ def test_a_motion_that_is_not_steady(bicycle):
                        cyclic=['q1', 'q2'], fixed=['u3'])
 
 
-def test_steps_out_of_the_domain_are_shortened():
-    root = UdwadiaKalabaMethod(m*x.diff()**2/2 - m*x + 2*m*x**1.5/3, [x])
-    rest, = equilibria(root, [60], constants={m: 1})
-    assert rest.x == pytest.approx([1, 0])
+@pytest.mark.parametrize('place', [1, 1e-3])
+def test_steps_out_of_the_domain_are_shortened(place):
+    root = UdwadiaKalabaMethod(
+        m*x.diff()**2/2 - m*x*place**0.5 + 2*m*x**1.5/3, [x])
+    rest, = equilibria(root, [60*place], constants={m: 1})
+    assert rest.x == pytest.approx([place, 0])
 
 
 def test_isolated_motions_and_larger_families():

@@ -124,13 +124,16 @@ def _check_pole(compiled, t, x, p, steps):
     here, close, away = (
         np.abs(compiled.first_block(('W',), t, state, p)['W']) for state in (
             x, _beside(x, ROUNDINGS*steps, 3), _beside(x, NEARBY*steps, 1)))
-    if ((np.abs(here - close) > NOISE*here)
-            & (here > FAR*away.max(initial=0))).any():
+    poles = (np.abs(here - close) > NOISE*here) & (
+        here > FAR*away.max(initial=0))
+    if poles.any():
+        names, blocks = compiled.equations.labels[0], compiled.equations.blocks
+        rows = [names[blocks[0][i]] for i in np.flatnonzero(poles.any(axis=1))]
         raise SingularEquationsError(
             "The rank of the equations cannot be decided: at the nearest "
             "state on the constraints something divides by zero, up to "
-            f"rounding. {compiled.equations.when_singular}".rstrip(),
-            condition=0.)
+            f"rounding, in {', '.join(rows)}. Start from a state beside it. "
+            f"{compiled.equations.when_singular}".rstrip(), condition=0.)
 
 
 def check_gradients(compiled, t, base, p, matrices, magnitudes):

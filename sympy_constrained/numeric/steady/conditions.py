@@ -1,4 +1,6 @@
 """What vanishes in a steady motion (:doc:`/theory/numbers`)."""
+from contextlib import suppress
+
 import numpy as np
 from scipy.optimize import least_squares
 
@@ -107,9 +109,14 @@ class Conditions:
         beside = point.copy()
         beside[columns] += BESIDE*(sizes*np.cos(
             2.4*np.arange(1, len(point) + 1)))[columns]
-        norms = [np.linalg.norm(self.slopes(at, columns)*sizes[columns],
-                                axis=1) for at in (point, beside)]
-        norms = np.max(norms, axis=0)
+
+        def norms_at(at):
+            return np.linalg.norm(
+                self.slopes(at, columns)*sizes[columns], axis=1)
+
+        norms = norms_at(point)
+        with suppress(NotFiniteError):      # outside the domain
+            norms = np.maximum(norms, norms_at(beside))
         return np.where(norms > 0, norms, 1.), sizes[columns]
 
     def slopes(self, point, columns):
