@@ -27,7 +27,8 @@ class Quantity(NamedTuple):
 class Variation:
     """Momenta, energy and what is conserved; the free directions.
 
-    ``graph`` has all outputs of :func:`.vary`.
+    ``graph`` has all outputs of :func:`.vary`. Reactions are written with
+    ``lam_vec`` in the sign of ``multipliers``, opposite to that in ``eom``.
     """
 
     def __init__(self, method):

@@ -73,6 +73,7 @@ class Kinematics(Geometry):
     def linear_in_accelerations(self, ref):
         """Coefficients of ``u'`` and the rest, None if not linear in it."""
         g, rates = self.builder, self.declare_accelerations()
+        g.avoid(rates)                  # they may cancel in ``ref``
         row = gradient(g, ref, rates)
         if g.mask(row) & g.mask(rates) or self.accelerations_in(
                 ref, *row, allowed=self.accelerations):

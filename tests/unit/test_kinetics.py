@@ -221,9 +221,11 @@ def four_links():
     return x
 
 
-def spinning(x, B, axes):
+@model
+def no_orientation(in_body=False):
     """A body with angular rates in its own axes and no orientation."""
-    P, R = Point('P'), Point('R')
+    x, B, P, R = Model(), ReferenceFrame('B'), Point('P'), Point('R')
+    axes = B if in_body else x.N
     B.set_ang_vel(x.N, u1*B.x + u2*B.y + s*B.z)
     P.set_vel(x.N, u3*axes.x + q1*u1*axes.z)
     R.set_vel(x.N, u1*q2*x.N.x)
@@ -235,15 +237,8 @@ def spinning(x, B, axes):
 
 
 @model
-def no_orientation():
-    x = Model()
-    return spinning(x, ReferenceFrame('B'), x.N)
-
-
-@model
 def no_orientation_and_velocity_in_the_body():
-    B = ReferenceFrame('B')
-    return spinning(Model(), B, B)
+    return no_orientation(in_body=True)
 
 
 @model
@@ -443,23 +438,30 @@ def test_an_inerter_between_two_bodies(cls):
 @mp.workdps(50)
 def test_joint_reactions_beside_a_torque_of_acceleration():
     """A flywheel that a gear drives is an inertia, also for the bearing."""
-    N, B, O = ReferenceFrame('N'), ReferenceFrame('B'), Point('O')
-    O.set_vel(N, 0)
-    B.orient_axis(N, q1, N.z)
-    B.set_ang_vel(N, u1*N.z)
-    P = O.locatenew('P', a*B.x)
-    P.v2pt_theory(O, N, B)
-    found = []
+    x = Model()
+    N, B = x.N, x.N.orientnew('B', 'Axis', (q1, x.N.z))
+    P, found = x.O.locatenew('P', a*B.x), []
     for more, torque in ((0, -k*u1.diff(t)*N.z), (k, 0*N.z)):
         body = RigidBody('rod', P, B, m, (inertia(B, I1, I2, I3 + more), P))
         method = UdwadiaKalabaMethod(
             N, [q1], [u1], PLAIN[:1], bodies=[body],
             forcelist=[(P, -m*g*N.y), (B, torque)])
-        pin = method.joint_reactions([['pin', None, body, O]])['pin']
+        pin = method.joint_reactions([['pin', None, body, x.O]])['pin']
         values = numbers(3)
         values[u1.diff(t)] = at(method.acceleration, values)[0]
         found.append(at(pin.force.to_matrix(N), values))
     assert mp.norm(found[0] - found[1]) < TIGHT < mp.norm(found[0])
+
+
+def test_added_mass_of_a_turning_body():
+    """In the row of ``q2`` the accelerations in the force cancel."""
+    x = Model()
+    B = x.N.orientnew('B', 'Axis', (q1, x.N.z))
+    P = x.O.locatenew('P', q1*x.N.x + q2**2*x.N.y)
+    method = UdwadiaKalabaMethod(
+        x.N, Q[:2], U[:2], PLAIN[:2], forcelist=[(P, -b*u1.diff(t)*x.N.x)],
+        bodies=[RigidBody('B', P, B, m, (inertia(B, I1, I2, I3), P))])
+    assert method.mass_matrix == Matrix([[m + I3 + b, 0], [0, 4*m*q2**2]])
 
 
 def test_loads_of_accelerations_that_are_refused():

@@ -24,7 +24,7 @@ from ...graph import Derivation, gradient, read, substitute
 from ...graph.linalg import solve
 from ...model.build import kinematics_of
 from ...model.kinetics import from_bodies, times
-from ...model.loads import parse_loads
+from ...model.loads import motion_of, parse_loads
 from ...model.variable_mass import BodyMotion
 from ..references import flat, units, written
 from .velocity_form import check_same_velocities, velocity_form
@@ -54,6 +54,25 @@ class FormBuilder:
         self.twice = g.constant(2)
         self.half = g.inv(self.twice)
         self.of_bodies = system.lagrangian is None
+        self.check_mass_rates()
+
+    def check_mass_rates(self):
+        """Raise if a velocity has the rate of a mass, and this has speeds."""
+        # Partial velocities are taken at given rates of masses.
+        g, K, system = self.g, self.kinematics, self.system
+        _, out = system.graph.load(g, ('mass_rates',))
+        rates = {mass.diff(system.t) for mass, (rate,) in zip(
+            system.masses, out['mass_rates']) if g.depends_on(rate, *K.u)}
+        places = [place for place, _ in parse_loads(system.loads)]
+        places += [place for body in system.bodies for place in (
+            body.masscenter, getattr(body, 'frame', None)) if place]
+        for place in places if rates else ():
+            for rate in rates.intersection(g.symbols_of(
+                    *motion_of(K, place, system.frame))):
+                raise UnsupportedFeatureError(
+                    f"The velocity of {place} contains {rate}, which depends "
+                    "on speeds, and the classical forms take it for given. "
+                    "Use `eom`, or give the body an anchor.")
 
     def written(self, refs):
         """A SymPy column, with the rates of masses that are states."""
