@@ -198,8 +198,11 @@ def least_norm_step(value, gradient, metric, cut):
     metric, free = metric
     heavy = metric.shape[1]
     weighted, light = gradient@metric, gradient@free
-    # units of free columns are arbitrary: they get the usual size
-    usual = (np.linalg.norm(weighted) or 1.)/norms_of(light.T)
+    # units of free columns are arbitrary: they get the usual size, unless
+    # they move no row but for rounding
+    sizes, lengths = (np.linalg.norm(part, axis=0) for part in (light, free))
+    usual = (np.linalg.norm(weighted) or 1.)/np.where(
+        sizes > NO_GRADIENT*lengths, sizes, lengths)
     metric = np.hstack([metric, free*usual])
     weighted = np.hstack([weighted, light*usual])
     norms = norms_of(weighted)
