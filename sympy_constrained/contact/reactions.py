@@ -1,5 +1,7 @@
 """Forces of a contact from multipliers, and events that depend on them."""
+import math
 from typing import NamedTuple
+from warnings import warn
 
 from sympy import Expr, sympify
 from sympy.physics.mechanics import Force, LagrangesMethod, dynamicsymbols
@@ -72,39 +74,53 @@ class ContactReactions:
             [*found, *positions(method, rates)], [*weights, *weights])
             if k is not None]
 
-    def _normal_force(self, method, compiled):
-        """The normal force as a function of ``(t, x)``."""
-        weights = [(k, compiled.expression(weight) if weight != 1 else None)
-                   for k, weight in self._normal_weights(method)]
+    def _forces(self, method, compiled, *forces):
+        """Sums of weighted multipliers as a function of ``(t, x)``."""
+        forces = [[(k, compiled.expression(weight) if weight != 1 else None)
+                   for k, weight in force] for force in forces]
+        count, is_checked = len(rows_of(method)), False
 
-        def force(t, x):
-            multipliers = compiled.multipliers(t, x)
-            return sum(multipliers[k]*(1. if weight is None else weight(t, x))
-                       for k, weight in weights)
+        def values(t, x):
+            nonlocal is_checked
+            weights = [[0.]*count for _ in forces]
+            for row, force in zip(weights, forces):
+                for k, weight in force:
+                    row[k] += 1. if weight is None else weight(t, x)
+            if not is_checked and not compiled.are_unique(weights, t, x):
+                warn(f"The forces of {self.name} are not unique: its rows "
+                     "depend on others, such as those of another contact of "
+                     "the body. Its events use those of least norm, which "
+                     "depend on the units of the rows. Drop the redundant "
+                     "rows that carry no force.", stacklevel=2)
+            is_checked = True
+            return weights @ compiled.multipliers(t, x)
 
-        return force
+        return values
 
     def lift_off_event(self, method, compiled, terminal=True):
         """Event for ``simulate``: the normal force vanishes; ``compiled`` is
         the ``method``, compiled.
         """
+        force = self._forces(method, compiled, self._normal_weights(method))
         return ContactEvent(
-            self._normal_force(method, compiled), -1, terminal,
+            lambda t, x: force(t, x)[0], -1, terminal,
             f"The normal force of {self.name} pulls, so the bodies separate "
             "at once: simulate without the contact")
 
     def slip_event(self, method, compiled, friction, terminal=True):
         """Event for ``simulate``: friction exceeds ``friction*N``."""
-        normal = self._normal_force(method, compiled)
         rows = find_rows(method, self.nonholonomic_constraints[:2], self.name)
         if not rows:
             raise ConstraintError(
                 f"{self.name} slides, so it cannot begin to slip. Choose the "
                 "mode 'rolling'.")
 
+        forces = self._forces(method, compiled, self._normal_weights(method),
+                              *([(k, 1)] for k in rows))
+
         def excess(t, x):
-            force = compiled.multipliers(t, x)[rows]
-            return (force @ force)**0.5 - friction*normal(t, x)
+            normal, *others = forces(t, x)
+            return math.hypot(*others) - friction*normal
 
         return ContactEvent(
             excess, 1, terminal,

@@ -106,7 +106,7 @@ def to_source(model, language='c', name='model', *, precision='double',
         If an expression has no counterpart in the language.
 
     """
-    if (language not in LANGUAGES or precision not in PRECISIONS
+    if (language not in [*LANGUAGES] or precision not in [*PRECISIONS]
             or not isinstance(name, str) or not name.isidentifier()):
         raise ValueError(
             f"`language` is one of {', '.join(map(repr, LANGUAGES))}, "

@@ -21,10 +21,10 @@ from .evaluation import Evaluator, finite_time, times_of
 from .linear.rank_decision import decide_rank
 from .linear.solver import LinearSolver
 from .manifold.correction import correction_graph, row_sizes
-from .manifold.projection import distances
+from .manifold.projection import distances, norms_of
 from .names import array
 from .table import Table
-from .tolerances import REDUNDANT, ROUNDINGS
+from .tolerances import REDUNDANT, ROUNDINGS, UNDECIDED
 
 
 KEPT_SOLVERS = 64
@@ -332,6 +332,16 @@ class CompiledEquations(Evaluator):
         """Multipliers, of least norm where they are not unique."""
         return self._solved((), t, x, p, solver, is_checked=True)[1][
             ..., self.motion:]
+
+    def are_unique(self, combinations, t, x):
+        """Whether these linear combinations of multipliers are unique."""
+        W = self.evaluate(('W',), t, x)['W'][:, self.motion:]
+        sizes = norms_of(W.T)
+        _, sigma, turn = np.linalg.svd(W/sizes)
+        rank = np.sum(sigma > REDUNDANT*sigma.max(initial=0))
+        scaled = np.array(combinations)/sizes
+        return bool(np.all(np.abs(scaled@turn[rank:].T) <= (
+            UNDECIDED*norms_of(scaled)[:, None])))
 
     def constraint_forces(self, t, x, p=None, solver=None):
         """``Q_c = M*u' - Q``, shape (o,).

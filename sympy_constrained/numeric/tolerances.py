@@ -47,6 +47,9 @@ REDUNDANT = 1e-7
 VANISHED = 1e-10
 # Gradients may vanish at a guess, such as all zeros: it is moved by these.
 OFFSETS = 1e-3, 0.1
+# Independent rows look alike if units or masses differ by many orders. Then
+# singular values are ignored only below these parts of the distance.
+PARTS = 1e-3, 1e-6
 
 # -- The rank of scaled equations, on the constraint set ----------------------
 

@@ -204,6 +204,11 @@ def test_reactions_of_methods_without_them_are_refused():
     method = other.method()
     with pytest.raises(ConstraintError, match='cannot begin to slip'):
         other.contacts[0].slip_event(method, compile_equations(method), 0.5)
+    other.touch(other.plane(), other.surface, mode='sliding')
+    compiled = compile_equations(other.method())
+    event = other.contacts[0].lift_off_event(other.method(), compiled)
+    with pytest.warns(UserWarning, match='The forces of c are not unique'):
+        event(0, [1]*12)
 
 
 @three_formulations

@@ -8,12 +8,14 @@ from ...graph import Graph
 from ...model.constraints import multiples
 from ..compiled import compile_equations
 from ..names import number
-from ..tolerances import NEGATIVE, OFFSETS, PART, TOLERANCE
+from ..tolerances import NEGATIVE, OFFSETS, PART, PARTS, TOLERANCE
 from .projection import distances, project, project_many, size_of
 
 
 # Errors where there is no consistent state.
 NO_STATE = ConstraintError, ArithmeticError, np.linalg.LinAlgError
+# Offsets of the guess, and parts of :func:`.project`, if it fails.
+ATTEMPTS = *((x, 1.) for x in OFFSETS), *((0., x) for x in PARTS)
 # The largest number of states that are proposed for a correction.
 PROPOSALS = 4
 
@@ -28,8 +30,8 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
     Coordinates are moved by Gauss-Newton steps of least norm until the
     holonomic constraints hold. Then speeds are changed by the least kinetic
     energy, :math:`\Delta u^T M \Delta u`, until the velocity-level constraints
-    hold (least Euclidean norm where ``M`` is singular). Accelerations and
-    multipliers that are states come last. The guess selects one of several
+    hold; speeds without mass follow the others. Accelerations and multipliers
+    that are states come last. The guess selects one of several
     solutions, such as the branches of a linkage. Redundant constraints are
     allowed.
 
@@ -126,14 +128,14 @@ def _from_guess(compiled, t, start, p, free):
     owners = np.repeat(range(len(free)), [
         outputs[name][0] for name, _ in compiled.levels])
     best = project(compiled, t, start, p, free)
-    for offset in OFFSETS:
+    for offset, part in ATTEMPTS:
         if best.is_within(TOLERANCE):
             break
         unmet = best.distances > TOLERANCE*size_of(best.x)
         moving = free[owners[unmet].min()]
         trial = start.copy()
         trial[moving] += offset*np.cos(2.4*(1. + moving))
-        result = project(compiled, t, trial, p, free)
+        result = project(compiled, t, trial, p, free, part=part)
         best = min(best, result, key=lambda found: found.relative)
     return best
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..tolerances import (
-    CLOSE, LARGEST_CUT, LEAST_CUT, NO_GRADIENT, NO_MASS, ROUNDING)
+    CLOSE, LARGEST_CUT, LEAST_CUT, NEGATIVE, NO_GRADIENT, NO_MASS, ROUNDING)
 
 
 MAX_STEPS = 50
@@ -50,7 +50,7 @@ def distances(compiled, t, x, p=None) -> Correction:
 
 
 def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS,
-            weighted=False, least=0.) -> Correction:
+            weighted=False, least=0., part=1.) -> Correction:
     """The consistent state near ``x``.
 
     ``free`` contains, for each of ``compiled.levels``, the positions in ``x``
@@ -58,7 +58,7 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS,
     kinetic energy ``du^T M du`` where ``M`` is positive; so do coordinates if
     ``weighted`` and free, by ``G*du``, ``G = dq'/du``. At most ``steps`` steps
     are made at each level; 0 only measures. Relative singular values below
-    ``least`` are ignored, too.
+    ``least`` are ignored, and below ``part`` of the distance.
     """
     x = np.array(x, dtype=float)
     levels = compiled.levels
@@ -86,13 +86,13 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS,
 
         x[index], value, distance = gauss_newton(
             rows, x[index], moving, metric, steps,
-            max(least, LEAST_CUT[name]))
+            max(least, LEAST_CUT[name]), part)
         residuals.append(value)
         far.append(distance)
     return Correction(x, np.concatenate(residuals), np.concatenate(far))
 
 
-def gauss_newton(rows, start, moving, metric, steps, least):
+def gauss_newton(rows, start, moving, metric, steps, least, part):
     """Solve ``rows(v) = 0`` for the entries ``moving`` of ``v``.
 
     ``rows`` returns residuals and gradients. Steps are ``metric()*d`` with the
@@ -110,7 +110,7 @@ def gauss_newton(rows, start, moving, metric, steps, least):
         if k == 0:
             factor = metric()
         step = least_norm_step(value/norms, gradient/norms[:, None],
-                               factor, max(least, far))
+                               factor, max(least, part*min(far, LARGEST_CUT)))
         better = _shortened(rows, v, value, norms, moving, step)
         if better is None:
             break
@@ -188,35 +188,34 @@ def _shortened(rows, v, value, norms, moving, step):
 
 
 def least_norm_step(value, gradient, metric, cut):
-    """The step ``d`` of least norm with ``gradient*d = -value``."""
+    """The step ``d`` of least norm with ``gradient*d = -value``.
+
+    Steps along the free columns of the ``metric`` cost nothing.
+    """
     cut = min(cut, LARGEST_CUT)
     if metric is None:
         return np.linalg.lstsq(gradient, -value, rcond=cut)[0]
     metric, free = metric
-    if free.shape[1]:
-        return least_heavy_step(value, gradient, metric, free, cut)
-    weighted = gradient@metric
-    norms = norms_of(weighted)
-    return metric@np.linalg.lstsq(
-        weighted/norms[:, None], -value/norms, rcond=cut)[0]
-
-
-def least_heavy_step(value, gradient, metric, free, cut):
-    """The same where steps along the columns of ``free`` cost nothing."""
-    weighted = gradient@metric
-    norms = norms_of(np.hstack([weighted, gradient@free]))
-    value, gradient = value/norms, gradient/norms[:, None]
+    heavy = metric.shape[1]
     weighted, light = gradient@metric, gradient@free
-    left, sigma, _ = np.linalg.svd(light)
-    others = left[:, np.sum(sigma > cut*sigma.max(initial=0)):]
-    left, sigma, right = np.linalg.svd(
-        others.T@weighted, full_matrices=False)
-    # relative to all rows: multiples of free rows leave rounding errors
-    kept = sigma > cut*np.linalg.norm(weighted)
-    step = metric@(right[kept].T@(
-        left[:, kept].T@(others.T@-value)/sigma[kept]))
-    return step + free@np.linalg.lstsq(
-        light, -value - gradient@step, rcond=cut)[0]
+    # units of free columns are arbitrary: they get the usual size, unless
+    # they move no row but for rounding
+    sizes, lengths = (np.linalg.norm(part, axis=0) for part in (light, free))
+    usual = (np.linalg.norm(weighted) or 1.)/np.where(
+        sizes > NO_GRADIENT*lengths, sizes, lengths)
+    metric = np.hstack([metric, free*usual])
+    weighted = np.hstack([weighted, light*usual])
+    norms = norms_of(weighted)
+    left, sigma, right = np.linalg.svd(weighted/norms[:, None])
+    rank = int(np.sum(sigma > cut*sigma.max(initial=0)))
+    step = right[:rank].T@(left[:, :rank].T@(-value/norms)/sigma[:rank])
+    if rank and heavy < metric.shape[1]:
+        left, costs, turn = np.linalg.svd(
+            right[rank:, :heavy], full_matrices=False)
+        kept = costs > ROUNDING*sigma[0]/sigma[rank - 1]
+        step -= right[rank:].T@left[:, kept]@(
+            turn[kept]@step[:heavy]/costs[kept])
+    return metric@step
 
 
 def norms_of(gradient):
@@ -228,15 +227,25 @@ def norms_of(gradient):
 
 def mass_metric(mass, free):
     """``T`` with ``T^T M T = 1`` on the free part, and the directions without
-    mass; None if ``M`` is not positive, but for zero rows.
+    mass; None if a mass is negative, or all vanish.
     """
     mass, unit = mass[np.ix_(free, free)], np.eye(len(free))
     heavy = mass.any(axis=0)
-    try:
-        return (unit[:, heavy]@mass_metrics(mass[np.ix_(heavy, heavy)]),
-                unit[:, ~heavy]) if heavy.any() else None
-    except np.linalg.LinAlgError:
+    if not heavy.any():
         return None
+    moved, light = unit[:, heavy], unit[:, ~heavy]
+    mass = mass[np.ix_(heavy, heavy)]
+    try:
+        return moved@mass_metrics(mass), light
+    except np.linalg.LinAlgError:
+        diagonal = np.abs(np.diagonal(mass))
+    scale = 1/np.sqrt(np.where(diagonal > 0, diagonal, 1.))
+    values, vectors = np.linalg.eigh(mass*scale*scale[:, None])
+    if values[0] < NEGATIVE:
+        return None
+    moved, heavy = moved*scale@vectors, values > NO_MASS
+    return (moved[:, heavy]/np.sqrt(values[heavy]),
+            np.hstack([light, moved[:, ~heavy]]))
 
 
 def mass_metrics(masses):

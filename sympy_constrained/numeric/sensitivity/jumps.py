@@ -8,7 +8,7 @@ from sympy import Abs, Heaviside, Max, Min, sign
 from sympy.core.relational import Relational
 
 from ...graph import Graph
-from ...graph.nodes import CALL
+from ...graph.nodes import CALL, MUL, ROOT
 from ...graph.reading import read_template
 from ..codegen.native import with_given
 from ..tolerances import ROUNDINGS
@@ -18,28 +18,30 @@ NAMES = 'rates', 'W', 'r'
 # Rates are compared this part of a step before and after a change; a larger
 # difference, relative to them, is a jump.
 BESIDE, JUMP = 1e-6, 1e-4
-# What jumps, and what may bend.
-JUMPS = Relational, sign, Heaviside
-KINKS = *JUMPS, Abs, Max, Min
+# What may jump or bend, with roots of squares.
+SWITCHES = Relational, sign, Heaviside, Abs, Max, Min
 
 
-def switches(compiled, by, kinds=JUMPS):
+def switches(compiled, by):
     """A function of ``(t, x)`` to the numbers, shape (..., k, 1), whose signs
     choose among the pieces of the equations; None without any.
 
     Those that contain neither states nor constants in ``by`` are left out:
     they change at times that do not move.
     """
-    return compiled.kept(('switches', by, kinds),
-                         lambda: _switches(compiled, by, kinds))
+    return compiled.kept(('switches', by), lambda: _switches(compiled, by))
 
 
-def _switches(compiled, by, kinds):
+def _switches(compiled, by):
     equations, found = compiled.equations, set()
     g, _ = with_given(equations.graph, NAMES, compiled.inputs.given).load(
         None, NAMES)
     for kind, index, operands in tuple(g.nodes):
-        for part in g.templates[index].atoms(*kinds) if kind == CALL else ():
+        if kind == ROOT and g.nodes[index][0] == MUL:
+            _, base, other = g.nodes[index]
+            found.update({base} & {other})      # the root of a square
+        for part in g.templates[index].atoms(
+                *SWITCHES) if kind == CALL else ():
             pairs = combinations(part.args, 2) if isinstance(
                 part, (Relational, Max, Min)) else [(part.args[0], 0)]
             found.update(read_template(g, a - b, operands) for a, b in pairs)
@@ -64,9 +66,9 @@ def warn_of_jumps(compiled, by, t, x, events):
         at = crossing(values, k, (t[i], x[i]), (t[i + 1], x[i + 1]))
         if differs(compiled.rhs, at):
             warn("Accelerations jump during the motion, near t = "
-                 f"{at(0.)[0]:.4g}, where a `Piecewise`, `sign` or "
-                 "`Heaviside` changes. The derivatives leave out that this "
-                 "time moves, and are wrong after it. Add the event "
+                 f"{at(0.)[0]:.4g}, where a `Piecewise`, `sign`, `Abs` or "
+                 "the root of a square changes. The derivatives leave out "
+                 "that this time moves, and are wrong after it. Add the event "
                  "`Crossing(expression, jump={})`, whose expression vanishes "
                  "there, or use a smooth function.", stacklevel=3)
             return
@@ -98,7 +100,7 @@ def kink(compiled, by, t, x):
     those beyond the kink, the rates have the error of the step, but their
     derivatives are others.
     """
-    values = switches(compiled, by, KINKS)
+    values = switches(compiled, by)
     if values is None:
         return None
     signs = np.sign(values(t.ravel(), x.reshape(t.size, -1))).reshape(
