@@ -3,6 +3,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+from sympy import Matrix
 
 from .. import _compat
 from ..analysis.constraint_rank import constraint_report
@@ -178,11 +179,10 @@ def quaternions(system):
     """Positions of the coordinates in matrices of rotation without sines."""
     frames = [body.frame for body in system.bodies if hasattr(body, 'frame')]
     for frame, other in breadth_first(frames, _compat.orientations):
-        if other is not None:
-            entries = _compat.entries(_compat.orientations(frame)[other])
-            q = [x for x in system.q if any(e.has(x) for e in entries)]
-            if len(q) > 1 and all(e.is_polynomial(*q) for e in entries):
-                yield [system.q.index(x) for x in q]
+        matrix = _compat.orientations(frame).get(other, Matrix())
+        q = [x for x in system.q if matrix.has(x)]
+        if len(q) > 1 and all(e.is_polynomial(*q) for e in matrix):
+            yield [system.q.index(x) for x in q]
 
 
 def random_states(model, compiled, seed, units=()):

@@ -37,11 +37,16 @@ def check_applies(reference, base):
     if base is LagrangesMethod and model.arguments.get(
             'acceleration_constraints'):
         own.append('acceleration_constraints')
-    if any(isinstance(row, Loop) for rows in model.arguments.values()
-           if isinstance(rows, (list, tuple)) for row in rows):
+    if has_loops(model):
         own.append('loops')
     if own:
         raise NotTried(f'it does not take {", ".join(own)}')
+
+
+def has_loops(model):
+    """Whether any of the arguments contains a :class:`.Loop`."""
+    return any(isinstance(row, Loop) for rows in model.arguments.values()
+               if isinstance(rows, (list, tuple)) for row in rows)
 
 
 def from_upstream(reference, method):

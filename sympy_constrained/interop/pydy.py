@@ -62,12 +62,8 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
     constants = constants or {}
     check_known('constants', constants, (
         *exported.equations.constants, *exported.equations.symbols))
-    known, inputs = {}, {equations.clock: lambda x, t: t}
-    if isinstance(model, CompiledEquations):
-        count = len(model.states)       # impulses follow
-        known = {} if model.p is None else dict(zip(model.constants, model.p))
-        inputs |= {item: lambda x, t, f=function: f(t, x[:count])
-                   for item, function in model.inputs.called.items()}
+    known, inputs = known_of(model)
+    inputs[equations.clock] = lambda x, t: t
     result = system(equations, **kwargs)
     result.constants = {x: value for x, value in (known | constants).items()
                         if x in result.constants_symbols}
@@ -76,6 +72,16 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
     result.specifieds = {x: value for x, value in inputs.items()
                          if x in free} | result.specifieds
     return result
+
+
+def known_of(model):
+    """Constants of compiled equations, and inputs that are functions."""
+    if not isinstance(model, CompiledEquations):
+        return {}, {}
+    count = len(model.states)           # impulses follow
+    return {} if model.p is None else dict(zip(model.constants, model.p)), {
+        item: lambda x, t, f=function: f(t, x[:count])
+        for item, function in model.inputs.called.items()}
 
 
 class OrdinaryEquations:

@@ -38,7 +38,7 @@ class Kinematics(Geometry):
         self.bias = time_derivative(builder, {
             **dict(zip(self.q, rates)), **dict.fromkeys(self.u, 0)})
         self.total_derivative = None    # see declare_accelerations
-        self.replaced = ()              # speeds that others stand for
+        self.given_speeds = ()          # others may stand for these
         self.by_speed = [Derivation(builder, {k: 1}) for k in self.u]
         self._index = {x.mask: k for k, x in enumerate(self.by_speed)}
         self._speed_bits = builder.mask(self.u)
@@ -65,7 +65,8 @@ class Kinematics(Geometry):
                 symbol = derivative(x, time, 2)
                 if symbol not in builder.bound:
                     builder.bound[symbol] = self.total_derivative(rate)
-            for x in self.replaced:
+            known = {*self.speeds}
+            for x in [x for x in self.given_speeds if x not in known]:
                 builder.bound[derivative(x, time)] = self.total_derivative(
                     builder.bound[x])
         return accelerations

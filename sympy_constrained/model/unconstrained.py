@@ -42,8 +42,7 @@ def in_kanes_shape(builder, given, composite, in_velocities=False,
         u, rates = solve_speeds(builder, rates, q, u)
     kinematics = Kinematics(builder, frame, q, u, rates,
                             exchange and exchange.points())
-    if in_velocities:
-        kinematics.replaced = [x for x in speeds if x not in u]
+    kinematics.given_speeds = speeds
     mass_rates = exchange.declare(
         kinematics, given['bodies'] and bodies, q, u) if exchange else []
     loads = parse_loads(forces)
