@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
 
-from mpmath import mp
+from mpmath import fp, mp
 from sympy import sin, sympify
 from sympy.core.function import AppliedUndef
 
@@ -26,6 +26,8 @@ DEPENDENT = mp.mpf('1e-11')
 # own digits only.
 INEXACT, DEPENDENT_THERE = mp.mpf('1e-12'), mp.mpf('1e-6')
 ATTEMPTS, FEW = 40, 4
+NEAR = 1e-6             # what floats may leave of a state worth more digits
+PATIENCE = 20           # steps that at least halve the distance
 
 
 def admissible_values(system, sample=None, seed=0, digits=DIGITS):
@@ -56,16 +58,16 @@ def admissible_values(system, sample=None, seed=0, digits=DIGITS):
             if candidates and attempt >= FEW:
                 return most_regular(system, candidates)
             residuals, _ = residuals_at(
-                posed, values, level, f'{level}_jacobian')
+                posed, values, level, f'{level}_jacobian', mp)
             if norm(residuals) < least:
                 least = norm(residuals)
                 nearest = level, list(map(abs, residuals))
     raise no_state(system, *nearest)
 
 
-def settled():
+def settled(context=mp):
     """The largest residual of a state on the constraints."""
-    return mp.mpf(10)**(5 - mp.dps)
+    return context.mpf(10)**(5 - context.dps)
 
 
 def move_onto(system, values, small, careful):
@@ -193,17 +195,17 @@ def stand_ins(system):
     return result
 
 
-def evaluated(system, values, names):
-    """Outputs of a system's graph at the working precision.
+def evaluated(system, values, names, context=mp):
+    """Outputs of a system's graph at the precision of a context of mpmath.
 
     Beyond the domain of a function, where they are not real, it is an
     ArithmeticError.
     """
     try:
-        out = system.graph.evaluate(values, names, mp, stand_ins(system))
+        out = system.graph.evaluate(values, names, context, stand_ins(system))
     except (AttributeError, TypeError):     # complex: no order, no `atan2`
         out = None
-    if out is None or any(isinstance(x, mp.mpc) for rows in out.values()
+    if out is None or any(isinstance(x, context.mpc) for rows in out.values()
                           for row in rows for x in row):
         raise ArithmeticError("The equations are not real at this state.")
     return out
@@ -221,31 +223,45 @@ def settle(system, values, residual, jacobian, unknowns, careful=True):
     be drawn to the singular points [1]_. Rows that are nearly parallel for
     good need those: if not ``careful``, ``mu`` vanishes faster.
 
+    The steps are made in floats first, which are many times faster, and in
+    all digits from where these end.
+
     .. [1] N. Yamashita and M. Fukushima, "On the rate of convergence of the
        Levenberg-Marquardt method," Computing Suppl. 15 (2001) 239-249.
 
     """
     if not system.graph.outputs[residual][0]:
         return []
+    problem = system, residual, jacobian, unknowns, careful
+    near = {x: float(value) for x, value in values.items()}
+    left = descended(fp, near, *problem)
+    values.update({x: mp.mpf(near[x]) for x in unknowns})
+    return descended(mp, values, *problem) if max(left) < NEAR else left
 
-    h, J = residuals_at(system, values, residual, jacobian)
-    weights = [1/(norm(row) or mp.mpf(1)) for row in J]
+
+def descended(context, values, system, residual, jacobian, unknowns, careful):
+    """What steps in one context leave of the residuals."""
+    h, J = residuals_at(system, values, residual, jacobian, context)
+    weights = [1/(norm(row, context) or 1) for row in J]
     h, J = weighted(weights, h, J)
-    damping = mp.mpf(1)
-    least = mp.mpf('0.01') if careful else mp.eps
-    size = largest(values, unknowns)
-    for _ in range(2*mp.dps):
-        square = mp.fdot(h, h)
-        if not mp.isfinite(square) or max(map(abs, h)) < settled()*size/100:
+    damping = context.one
+    least = context.mpf('0.01') if careful else context.eps
+    size, squares = largest(values, unknowns), []
+    for k in range(2*mp.dps):
+        square = context.fdot(h, h)
+        if not mp.isfinite(square) or max(
+                map(abs, h)) < settled(context)*size/100 or (
+                k >= PATIENCE and square > squares[k - PATIENCE]/4):
             break
-        step = damped_step(h, J, damping*square/(square + size**2))
+        squares.append(square)
+        step = damped_step(h, J, damping*square/(square + size**2), context)
         if step is None:
             break
         trial = {**values, **{x: values[x] - dx
                               for x, dx in zip(unknowns, step)}}
         moved = weighted(weights, *residuals_at(
-            system, trial, residual, jacobian))
-        if mp.fdot(moved[0], moved[0]) < square:
+            system, trial, residual, jacobian, context))
+        if context.fdot(moved[0], moved[0]) < square:
             values.update(trial)
             h, J = moved
             size = largest(values, unknowns)
@@ -256,22 +272,22 @@ def settle(system, values, residual, jacobian, unknowns, careful=True):
 
 
 def largest(values, unknowns):
-    return max([mp.mpf(1), *(abs(values[x]) for x in unknowns)])
+    return max([1, *(abs(values[x]) for x in unknowns)])
 
 
-def damped_step(h, J, mu):
+def damped_step(h, J, mu, context):
     """``J^T*(J*J^T + mu)^-1*h``, None if there is nowhere to go."""
-    gram = [[mp.fdot(a, b) for b in J] for a in J]
+    gram = [[context.fdot(a, b) for b in J] for a in J]
     scale = max(row[i] for i, row in enumerate(gram))
     if not scale:
         return None
     # Relative to the largest, for pivots are compared with one.
-    gram = mp.matrix([[x/scale for x in row] for row in gram])
-    mu += 10*settled()
+    gram = context.matrix([[x/scale for x in row] for row in gram])
+    mu += 10_000*context.eps
     for i in range(len(h)):
         gram[i, i] += mu
-    y = list(mp.cholesky_solve(gram, mp.matrix(h))/scale)
-    return [mp.fdot(y, column) for column in zip(*J)]
+    y = context.cholesky_solve(gram, context.matrix(h))/scale
+    return [context.fdot(y, column) for column in zip(*J)]
 
 
 def weighted(weights, h, J):
@@ -279,12 +295,12 @@ def weighted(weights, h, J):
             [[weight*x for x in row] for weight, row in zip(weights, J)])
 
 
-def residuals_at(system, values, residual, jacobian):
+def residuals_at(system, values, residual, jacobian, context):
     """Residuals and rows of their Jacobian; infinite where undefined."""
     count, columns = system.graph.outputs[jacobian]
-    nowhere = [mp.inf]*count, [[mp.mpf(0)]*columns]*count
+    nowhere = [context.inf]*count, [[context.zero]*columns]*count
     try:
-        out = evaluated(system, values, (residual, jacobian))
+        out = evaluated(system, values, (residual, jacobian), context)
     except ArithmeticError:
         return nowhere
     h = [row[0] for row in out[residual]]
@@ -327,8 +343,8 @@ def orthonormal_rows(rows, tolerance=DEPENDENT, sizes=None):
     return basis, extended
 
 
-def norm(row):
-    return mp.sqrt(mp.fdot(row, row))
+def norm(row, context=mp):
+    return context.sqrt(context.fdot(row, row))
 
 
 def project_out(row, basis):
