@@ -200,11 +200,9 @@ def upright_disc() -> Model:
     m, R, i, j = symbols('m R I J')
     vx, vy, roll, turn = [qi.diff() for qi in q]
 
-    N, H, D = (ReferenceFrame(name) for name in 'NHD')
-    H.orient_axis(N, phi, N.z)
-    D.orient_axis(H, theta, H.y)
-    origin = Point('O')
-    origin.set_vel(N, 0)
+    N, origin = inertial()
+    H = N.orientnew('H', 'Axis', [phi, N.z])
+    D = H.orientnew('D', 'Axis', [theta, H.y])
     center = origin.locatenew('C', x*N.x + y*N.y + R*N.z)
     center.set_vel(N, vx*N.x + vy*N.y)
     disc = rigid_body('disc', center, D, m, j, i, j, axes=H)

@@ -166,11 +166,10 @@ def snakeboard() -> Model:
     vx, vy, turn, spin, steer = [qi.diff() for qi in q]
 
     N, origin = inertial()
-    B, rotor_frame, F, A = (ReferenceFrame(name) for name in 'BRFA')
-    B.orient_axis(N, theta, N.z)
-    rotor_frame.orient_axis(B, psi, N.z)
-    F.orient_axis(B, phi, N.z)
-    A.orient_axis(B, -phi, N.z)
+    B = N.orientnew('B', 'Axis', [theta, N.z])
+    rotor_frame, F, A = (
+        B.orientnew(name, 'Axis', [angle, N.z])
+        for name, angle in (('R', psi), ('F', phi), ('A', -phi)))
     center = origin.locatenew('C', x*N.x + y*N.y)
     center.set_vel(N, vx*N.x + vy*N.y)
     bodies = [rigid_body('board', center, B, m, 0, 0, j),
