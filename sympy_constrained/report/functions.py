@@ -97,14 +97,11 @@ class Functions:
                 "counterpart in a browser. Write it with elementary "
                 "functions.", functions=functions) from error
 
-    def write_extra(self, drift=None):
-        """Rates of the work, and of the path of the ``drift``: a builder and
-        three references. Returns their number.
+    def write_extra(self, builder, refs):
+        """Write rates of the work, and three references. Returns their number.
         """
-        compiled = self.compiled
-        equations = compiled.equations
-        outputs = work_outputs(compiled)
-        builder, refs = drift or (None, [])
+        equations = self.compiled.equations
+        outputs = work_outputs(self.compiled)
         g, out = equations.graph.load(builder, outputs)
         rates = [Dummy() for _ in equations.states]
         self.has_work = bool(outputs)

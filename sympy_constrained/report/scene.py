@@ -84,16 +84,16 @@ class Scene:
     @property
     def drift(self):
         """Builder and velocity of an origin that is at rest for an instant
-        only, or None.
+        only.
         """
-        return (self.g, [ref for ref, in self.find._drift]) if (
-            self.find.drifts) else None
+        return (None, []) if self.find.drift is None else (
+            self.g, [ref for ref, in self.find.drift])
 
     def write(self):
         """Write the function of all places, and where paths begin."""
         self.functions.write_refs('places', self.g, self.refs, (),
                                   self.numbers)
-        self.data['drifts'] = self.find.drifts
+        self.data['drifts'] = self.find.drift is not None
         self.data['positions'] = [k for refs, k in self.where.items()
                                   if len(refs) == 3]
 
@@ -219,7 +219,7 @@ class Scene:
             return False
         where = {name: x.location for name, x in found.items()
                  if isinstance(x.location, Point)
-                 and self.find.has(x.location)}
+                 and x.location in self.find.points}
         g, out = found.graph.load(None, tuple(where))
         refs = [ref for name in where for ref, in out[name][:3]]
         known = {equations.t, *equations.states, *equations.constants,
@@ -243,7 +243,7 @@ class Scene:
         z = [g.input(x, dynamic=True) for x in symbols]
         refs, points = [], []
         for body in self.find.bodies:
-            if not self.find.has(body.masscenter):
+            if body.masscenter not in self.find.points:
                 continue
             with suppress(KinematicsError):
                 velocity = kinematics.velocity(
