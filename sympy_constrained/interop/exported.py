@@ -16,7 +16,7 @@ from ..numeric.codegen.solution import blocks, select
 from ..numeric.codegen.walk import walk
 from ..numeric.compiled import (
     CompiledEquations, compile_equations, equations_of)
-from ..numeric.inputs import closed
+from ..numeric.inputs import closed, parameter_name
 
 
 # Least eigenvalue of the mass matrix for LDL^T, with a diagonal of ones.
@@ -164,9 +164,7 @@ def renamed(equations):
     new = {}
     for state in equations.states:
         if isinstance(state, Derivative):
-            dots = 'd'*(state.derivative_count - 1) + 'dot'
-            new[state] = free_name(f'{state.expr.func}_{dots}', taken)
-            taken.add(str(new[state].func))
+            new[state] = free_name(parameter_name(state), taken)
     return new
 
 
@@ -189,7 +187,8 @@ def names_in(equations):
 
 
 def free_name(name, taken):
-    """A function of time whose name is not in use."""
+    """A function of time whose name is not ``taken``; now it is."""
     while name in taken:
         name += '_'
+    taken.add(name)
     return dynamicsymbols(name)
