@@ -59,8 +59,6 @@ class Positions:
                       if not isinstance(place, str)}
         self.numbers = {**trajectory.constants, **{
             key: number(value) for key, value in (constants or {}).items()}}
-        # In a trajectory from a file these are names.
-        self._states = {x: k for k, x in enumerate(trajectory.states)}
         self._quantities, self.points, self.drift = [], {}, None
         self.bodies, self._speeds = (), ()
         self.frame, self.origin = frame, None
@@ -171,12 +169,13 @@ class Positions:
         """An expression, or the state or constant of a name."""
         if not isinstance(entry, str):
             return entry
-        names = Names([*self._states, *self.numbers], 'state or constant')
+        states = self.trajectory.states
+        names = Names([*states, *self.numbers], 'state or constant')
         k, = names.indices([entry], 'place')
         found = names.objects[k]
         if not isinstance(found, str):
             return found
-        return Symbol(found) if k >= len(self._states) else (
+        return Symbol(found) if k >= len(states) else (
             Function(found)(_compat.time_symbol()))
 
     # -- origin ----------------------------------------------------------
@@ -244,9 +243,8 @@ class Positions:
         if inputs.given:
             graph = with_given(graph, rows, inputs.given)
         known, _ = self._known(graph, times, x)
-        for k, item in enumerate(inputs.called):
-            known[item] = np.array([inputs.values(t, state)[k]
-                                    for t, state in zip(times, x)])
+        called = [inputs.values(t, state) for t, state in zip(times, x)]
+        known.update(zip(inputs.called, np.transpose(called)))
         arguments = {item: Symbol(f'x{i}') for i, item in enumerate(known)}
         found = Generated(graph, rows, arguments, {}).batch(
             len(times), *known.values())
@@ -254,24 +252,16 @@ class Positions:
 
     def _known(self, graph, times, x):
         """Symbol -> values, and the inputs without values."""
-        known, others, run = {}, [], self.trajectory
-        multipliers = dict(zip(map(label, run.multiplier_names),
-                               run.multipliers.T))
-        order = np.argsort(run.t)
-        for item in graph.symbols():
-            k = self._states.get(item, self._states.get(label(item)))
-            value = self.numbers.get(item, self.numbers.get(str(item)))
-            if item == graph.time:
-                known[item] = times
-            elif k is not None:
-                known[item] = x[:, k]
-            elif value is not None:
-                known[item] = value
-            elif label(item) in multipliers:
-                known[item] = np.interp(times, run.t[order], multipliers[
-                    label(item)][order])
-            else:
-                others.append(item)
+        run, order = self.trajectory, np.argsort(self.trajectory.t)
+        values = {
+            label(name): np.interp(times, run.t[order], column[order])
+            for name, column in zip(run.multiplier_names, run.multipliers.T)}
+        # In a trajectory from a file, states and constants are names.
+        values |= {**self.numbers, **dict(zip(run.states, x.T)),
+                   graph.time: times}
+        known = {item: values.get(item, values.get(label(item)))
+                 for item in graph.symbols()}
+        others = [item for item, value in known.items() if value is None]
         self._check(others)
         return known, others
 
