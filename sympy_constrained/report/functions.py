@@ -58,17 +58,17 @@ class Functions:
         if quick:
             self.write('rates', quick, 'checks')
         self.write_outputs('system', ('rates', 'W', 'r'))
-        levels = [(name, index) for name, index in compiled.levels
-                  if compiled.has(name)]
-        for name, _ in levels:
+        self.levels = [{'name': name, 'index': index.tolist()}
+                       for name, index in compiled.levels
+                       if compiled.has(name)]
+        for level in self.levels:
+            name = level['name']
             self.write_outputs(name, (name, f'{name}_jacobian'))
         for name, output in (('mass', 'M'), ('loads', 'Q'),
                              ('energy', 'energy')):
             self.write_outputs(name, (output,))
         self.rank, self.is_scaled = solver.rank, (
             equations.inconsistent == 'error')
-        self.levels = [{'name': name, 'index': index.tolist()}
-                       for name, index in levels]
 
     def write_outputs(self, name, outputs):
         """Write entries of outputs of the equations, row by row."""
