@@ -1,5 +1,4 @@
 """The discrete problem of an optimal motion, and its solution by IPOPT."""
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from ..model.equations import announce
 from ..numeric.compiled import compile_equations
 from ..numeric.manifold.consistent_state import consistent_state
 from ..numeric.manifold.correction import independent
-from ..numeric.names import array, label, number
+from ..numeric.names import array, label
 from .collocation import Node, interval
 
 
@@ -67,11 +66,11 @@ class Problem:
                 "multipliers are states. Give the equations of another "
                 "method.")
         self.names = self.compiled.names
-        self.given = [{place: number(value) for place, value in zip(
-            self.names.indices(part, name), part.values())} if isinstance(
-                part, Mapping) else dict(enumerate(
-                    self.names.vector(part, name)))
-            for part, name in zip(ends, ('start', 'end'))]
+        free = np.full(len(self.names), np.nan)
+        values = [self.names.vector(part, name, free)
+                  for part, name in zip(ends, ('start', 'end'))]
+        self.given = [{i: x[i] for i in np.flatnonzero(~np.isnan(x))}
+                      for x in values]
         self.guesses = {key: np.atleast_1d(array(values, label(key)))
                         for key, values in guess.items()}
         self.ends = [self._end(place, *part) for place, part in enumerate(
@@ -171,7 +170,6 @@ class Problem:
         return list(map(flat, zip(*limits)))
 
     def _boxes(self, node, boxes):
-        """Lower and upper bounds of the variables."""
         box = {name: np.multiply.outer([-np.inf, np.inf], np.ones(x.shape))
                for name, x in self.variables.items()}
         box['T'][:, 0, 0] = self.times[1:]
