@@ -43,7 +43,6 @@ def in_panels(trajectory, panels, columns=1):
 
 
 def plot_path(trajectory, pair, ax):
-    """The path of a point with two coordinates."""
     x, y = pair
     unit = unit_of(trajectory, x)
     draw_path(ax, trajectory[x], trajectory[y], color=COLORS[0])
