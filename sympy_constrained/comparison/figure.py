@@ -67,7 +67,6 @@ def plot_comparison(comparison):
 
 
 def draw_errors(ax, found, colors):
-    """Points for accelerations and for forces."""
     for name, style, label in (
             ('error', {'marker': 'o', 'markersize': 7, 'fillstyle': 'none'},
              'accelerations'),

@@ -4,6 +4,7 @@ from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
 from ..model.equations import EquationsOfMotion
 from ..model.loops import Loop
+from ..numeric.linear.scaling import equilibrate
 from .recipes import Derived, NotTried, Recipe, own_options
 
 
@@ -12,7 +13,6 @@ SINGULAR = 1e13
 
 
 def sympy_recipes():
-    """Recipes of ``KanesMethod`` and ``LagrangesMethod``."""
     def formed_by(base):
         def derive(reference):
             check_applies(reference, base)
@@ -44,7 +44,6 @@ def check_applies(reference, base):
 
 
 def has_loops(model):
-    """Whether any of the arguments contains a :class:`.Loop`."""
     return any(isinstance(row, Loop) for rows in model.arguments.values()
                if isinstance(rows, (list, tuple)) for row in rows)
 
@@ -62,7 +61,8 @@ def from_upstream(reference, method):
     count, rates, forces = len(equations.u), [], []
     for k, state in enumerate(states):
         W, r = compiled.matrices(state.t, state.x)
-        if condition(W) > SINGULAR:
+        scaled = W*np.outer(*equilibrate(np.abs(W)))
+        if W.size and np.linalg.cond(scaled) > SINGULAR:
             raise ArithmeticError('its matrix is singular')
         z = np.linalg.solve(W, r)
         rates.append(reference.lifted(equations, k, state, z[:count]))
@@ -70,11 +70,3 @@ def from_upstream(reference, method):
             forces.append(reference.pulled_back(
                 k, equations, -W[:count, count:]@z[count:]))
     return Derived(rates, forces or None, compiled, states)
-
-
-def condition(W):
-    """Condition number after scaling the rows, then the columns."""
-    for axis in (1, 0):
-        size = np.abs(W).max(axis=axis, keepdims=True, initial=0)
-        W = W/np.where(size > 0, size, 1.)
-    return np.linalg.cond(W) if W.size else 1.

@@ -17,6 +17,7 @@ from ..numeric.codegen.walk import walk
 from ..numeric.compiled import (
     CompiledEquations, compile_equations, equations_of)
 from ..numeric.inputs import closed, parameter_name
+from ..numeric.manifold.consistent_state import spectrum
 
 
 # Least eigenvalue of the mass matrix for LDL^T, with a diagonal of ones.
@@ -85,7 +86,8 @@ class Exported:
                     "redundant rows from the model.")
         mass = compiled.matrices(t, x)[0][:self.motion, :self.motion]
         return replace(
-            self, use=use, mass_is_definite=is_positive(mass),
+            self, use=use,
+            mass_is_definite=(spectrum(mass)[0] > DEFINITE).all(),
             scales=(solver.row_scale[use], solver.column_scale[use]))
 
     @property
@@ -146,14 +148,6 @@ def with_inputs(model, inputs):
         return model.equations, model.inputs.given
     equations, known = closed(equations_of(model), inputs, complete=False)
     return equations, known.given
-
-
-def is_positive(matrix):
-    """Whether a symmetric matrix is positive definite, after scaling."""
-    size = np.sqrt(np.abs(np.diag(matrix)))
-    size[size == 0] = 1.
-    scaled = matrix/np.outer(size, size)
-    return bool((np.linalg.eigvalsh(scaled) > DEFINITE).all())
 
 
 # -- states that other programs take for functions of time ----------------

@@ -120,7 +120,6 @@ def to_source(model, language='c', name='model', *, precision='double',
 
 
 def called(text):
-    """Names of the functions that are called in a text."""
     return {*re.findall(r'(\w+)\(', text)}
 
 
@@ -182,7 +181,6 @@ class Source:
             self.printer_class is C99CodePrinter) else {}
 
     def named(self, item):
-        """A name in the code for a SymPy object."""
         text = re.sub('[^A-Za-z0-9_]', '_', parameter_name(item))
         text = text if text[0].isalpha() else f'v{text}'
         while text in self.taken:
