@@ -50,7 +50,7 @@ class Functions:
         self.compiled, self.t, self.x = compiled, t, x
         self.texts = {}
         equations = compiled.equations
-        solver = compiled.linear_solver(t, x)
+        self.solver = solver = compiled.linear_solver(t, x)
         sizes = solver.sizes.tolist()
         half = len(sizes)//2
         quick = solver.leaves_out_rows_only and solved_graph(
@@ -67,8 +67,6 @@ class Functions:
         for name, output in (('mass', 'M'), ('loads', 'Q'),
                              ('energy', 'energy')):
             self.write_outputs(name, (output,))
-        self.rank, self.is_scaled = solver.rank, (
-            equations.inconsistent == 'error')
 
     def write_outputs(self, name, outputs):
         """Write entries of outputs of the equations, row by row."""
@@ -98,8 +96,7 @@ class Functions:
                 "functions.", functions=functions) from error
 
     def write_extra(self, builder, refs):
-        """Write rates of the work, and three references. Returns their number.
-        """
+        """Write the rate of the work, if any, and ``refs``; their number."""
         equations = self.compiled.equations
         outputs = work_outputs(self.compiled)
         g, out = equations.graph.load(builder, outputs)
@@ -116,9 +113,10 @@ class Functions:
         compiled = self.compiled
         return {
             't': self.t, 'x': self.x.tolist(), 'p': compiled.p.tolist(),
-            'size': len(compiled.unknowns), 'rank': int(self.rank),
+            'size': len(compiled.unknowns), 'rank': int(self.solver.rank),
             'known': len(compiled.states) - compiled.motion,
-            'scaled': self.is_scaled, 'extra': extra, 'levels': self.levels,
+            'scaled': compiled.equations.inconsistent == 'error',
+            'extra': extra, 'levels': self.levels,
             'uindex': compiled.u_index.tolist(), 'work': self.has_work,
             'tables': [{'breaks': table.path.x.tolist(),
                         'rows': table.path.c.T.tolist()}
