@@ -1,4 +1,6 @@
 """SymPy's own methods as formulations."""
+from functools import partial
+
 import numpy as np
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
@@ -13,18 +15,13 @@ SINGULAR = 1e13
 
 
 def sympy_recipes():
-    def formed_by(base):
-        def derive(reference):
-            check_applies(reference, base)
-            return reference.model.form(base)
-        return derive
-
-    return [Recipe(f"SymPy's {base.__name__}", formed_by(base), from_upstream,
-                   False) for base in (KanesMethod, LagrangesMethod)]
+    return [Recipe(f"SymPy's {base.__name__}", partial(formed_by, base),
+                   from_upstream, False)
+            for base in (KanesMethod, LagrangesMethod)]
 
 
-def check_applies(reference, base):
-    """Raise NotTried where a class of SymPy is for other models."""
+def formed_by(base, reference):
+    """A method of SymPy; NotTried where its class is for other models."""
     model = reference.model
     if base is KanesMethod and model.shape == 'lagrange':
         raise NotTried('it needs bodies, and the model is a Lagrangian')
@@ -41,6 +38,7 @@ def check_applies(reference, base):
         own.append('loops')
     if own:
         raise NotTried(f'it does not take {", ".join(own)}')
+    return model.form(base)
 
 
 def has_loops(model):
