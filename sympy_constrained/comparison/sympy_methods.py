@@ -12,22 +12,25 @@ from .recipes import Derived, NotTried, Recipe, own_options
 
 # An LU solution with a larger condition number is worthless.
 SINGULAR = 1e13
+# Class -> shape of the models that it refuses, and why.
+REFUSED = {
+    KanesMethod: (
+        'lagrange', 'it needs bodies, and the model is a Lagrangian'),
+    LagrangesMethod: (
+        'kane', 'it needs a Lagrangian in the velocities, and the model is '
+        'bodies with speeds')}
 
 
 def sympy_recipes():
     return [Recipe(f"SymPy's {base.__name__}", partial(formed_by, base),
-                   from_upstream, False)
-            for base in (KanesMethod, LagrangesMethod)]
+                   from_upstream, False) for base in REFUSED]
 
 
 def formed_by(base, reference):
     """A method of SymPy; NotTried where its class is for other models."""
-    model = reference.model
-    if base is KanesMethod and model.shape == 'lagrange':
-        raise NotTried('it needs bodies, and the model is a Lagrangian')
-    if base is LagrangesMethod and model.shape == 'kane':
-        raise NotTried('it needs a Lagrangian in the velocities, and the '
-                       'model is bodies with speeds')
+    model, (shape, reason) = reference.model, REFUSED[base]
+    if model.shape == shape:
+        raise NotTried(reason)
     own = own_options(reference.method)
     own += [name for name in model.extra if name not in (
         *own, 'potential_energy', 'stabilization', 'sample')]
@@ -59,8 +62,9 @@ def from_upstream(reference, method):
     count, rates, forces = len(equations.u), [], []
     for k, state in enumerate(states):
         W, r = compiled.matrices(state.t, state.x)
-        scaled = W*np.outer(*equilibrate(np.abs(W)))
-        if W.size and np.linalg.cond(scaled) > SINGULAR:
+        sigma = np.linalg.svd(
+            W*np.outer(*equilibrate(np.abs(W))), compute_uv=False)
+        if sigma.max(initial=0.) > SINGULAR*sigma.min(initial=1.):
             raise ArithmeticError('its matrix is singular')
         z = np.linalg.solve(W, r)
         rates.append(reference.lifted(equations, k, state, z[:count]))
