@@ -3,21 +3,20 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-from sympy import Matrix
 
-from .. import _compat
 from ..analysis.constraint_rank import constraint_report
 from ..errors import (
     ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
     SimulationError)
 from ..methods import UdwadiaKalabaMethod
-from ..model.geometry import breadth_first
+from ..model.build import kinematics_of
 from ..models import Model, model as ready_model
 from ..numeric import compile_equations, consistent_state, simulate
+from ..numeric.inputs import function_of
 from ..numeric.names import Names
 from ..timing import per_call, processor_time, time_limit
 from .recipes import NotTried, recipes
-from .reference import Reference, function_of
+from .reference import Reference
 from .result import AGREE, Comparison, Formulation, Verdict
 from .sympy_methods import sympy_recipes
 
@@ -176,13 +175,12 @@ def states_of(model, compiled, units, seed, progress):
 
 
 def quaternions(system):
-    """Positions of the coordinates in matrices of rotation without sines."""
+    """Positions of coordinates that make a rotation only at the norm one."""
     frames = [body.frame for body in system.bodies if hasattr(body, 'frame')]
-    for frame, other in breadth_first(frames, _compat.orientations):
-        matrix = _compat.orientations(frame).get(other, Matrix())
-        q = [x for x in system.q if matrix.has(x)]
-        if len(q) > 1 and all(e.is_polynomial(*q) for e in matrix):
-            yield [system.q.index(x) for x in q]
+    kinematics = kinematics_of(system)
+    for residual in kinematics.rotation_residuals(frames):
+        yield list(map(system.q.index,
+                       kinematics.builder.symbols_of(residual)))
 
 
 def random_states(model, compiled, seed, units=()):

@@ -35,7 +35,8 @@ def plot_comparison(comparison):
         'width_ratios': (5, 4, 4), 'left': 0.35, 'right': 0.85,
         'wspace': 0.2, 'bottom': (total - height + 0.55)/total,
         'top': 1 - 0.7/total})
-    colors = list(map(color_of, found))
+    colors = [TROUBLE if f.is_trouble else COLORS.get(f.verdict, QUIET)
+              for f in found]
     draw_errors(axes[0], found, colors)
     draw_bars(axes[1], [f.seconds for f in found], colors, '%.3f')
     draw_bars(axes[2], [f.microseconds for f in found], colors, '%.1f')
@@ -65,14 +66,7 @@ def plot_comparison(comparison):
     return figure
 
 
-def color_of(formulation):
-    if formulation.is_trouble or formulation.verdict is Verdict.DIFFERS:
-        return TROUBLE
-    return COLORS.get(formulation.verdict, QUIET)
-
-
 def draw_errors(ax, found, colors):
-    """Points for accelerations and for forces."""
     for name, style, label in (
             ('error', {'marker': 'o', 'markersize': 7, 'fillstyle': 'none'},
              'accelerations'),

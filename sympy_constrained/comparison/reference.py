@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from mpmath import mp
-from sympy import Derivative, Expr, Float
+from sympy import Expr
 
 from ..errors import UnsupportedFeatureError
 from ..graph import Graph, jacobian, time_derivative
 from ..numeric import compile_equations
-from ..numeric.inputs import Inputs
+from ..numeric.codegen.native import with_given
+from ..numeric.inputs import Inputs, function_of
 from ..numeric.names import label
 from ..precision import precise
 
@@ -63,46 +64,35 @@ class Reference:
             self.accelerations).max(initial=0) or 1.
         self.force_size = max(np.abs(part).max(initial=0) for part in (
             inertia, loads, self.forces)) or 1.
-        graph = second_rates(equations)
-        self.values, self.J, self.bias = [], [], []
+        self.values = []
         for t, x in states:
             values = {**dict(zip(equations.states, x)), equations.t: t}
-            found = self.numbers(graph, ('rates', 'J', 'bias'), values)
-            values.update(zip((Derivative(q, equations.t)
-                               for q in equations.q), found['rates'][:, 0]))
-            self.values.append(values)
-            self.J.append(found['J'])
-            self.bias.append(found['bias'][:, 0])
+            rates = self.numbers(equations.graph, ('rates',), values)['rates']
+            self.values.append({**values, **{
+                q.diff(equations.t): rates[equations.states.index(q), 0]
+                for q in equations.q}})
+        self.mapped_own = self.mapped(equations, {})
 
-    def numbers(self, graph, names, values, at=float):
-        """Outputs of a graph by name: arrays, or with ``at=None`` mpmath's."""
-        known = {**self.constants, **values}
+    def numbers(self, graph, names, values):
+        """Outputs of a graph as arrays by name."""
+        return {name: np.array(rows, float).reshape(graph.outputs[name])
+                for name, rows in self.exact(graph, names, values).items()}
+
+    def exact(self, graph, names, values):
+        """Outputs of a graph as rows of mpmath's numbers."""
+        known, e = {**self.constants, **values}, self.equations
         needed = [x for x in graph.symbols(names) if x not in known]
+        if needed:                      # specified functions, and their rates
+            inputs = Inputs.match(dict.fromkeys([
+                *self.compiled.specifieds, *self.compiled.inputs.feedback,
+                *needed]), self.model.inputs, e.t, e)
+            x = np.array([known[state] for state in e.states], float)
+            if inputs.called:
+                known.update(zip(inputs.called, inputs.values(known[e.t], x)))
+            graph = with_given(graph, names, inputs.given)
         with precise(DIGITS):
-            if needed:
-                known.update(self._specified(needed, known))
-            out = graph.evaluate({x: mp.mpf(y) for x, y in known.items()},
-                                 names, mp)
-            if at is None:
-                return out
-            return {name: np.array(
-                [[float(x) for x in row] for row in rows]).reshape(
-                    graph.outputs[name]) for name, rows in out.items()}
-
-    def _specified(self, needed, values):
-        """Values of specified functions and their derivatives."""
-        time = self.equations.t
-        every = dict.fromkeys([*self.compiled.specifieds,
-                               *self.compiled.inputs.feedback, *needed])
-        inputs = Inputs.match(every, self.model.inputs, time,
-                              self.equations)
-        state = np.array([values[x] for x in self.equations.states], float)
-        called = inputs.values(values[time], state) if inputs.called else ()
-        exact = {x: Float(value, DIGITS) for x, value in (
-            *values.items(), *zip(inputs.called, called))}
-        for x, given in inputs.given.items():
-            exact[x] = given.xreplace(exact).evalf(DIGITS)
-        return {x: mp.mpmathify(exact[x]) for x in needed}
+            return graph.evaluate({x: mp.mpf(y) for x, y in known.items()},
+                                  names, mp)
 
     def with_numbers(self, equations):
         """Another formulation with the same numbers.
@@ -141,8 +131,7 @@ class Reference:
                 for (t, _), values in zip(self.states, self.values)]
 
     def _mapped(self, equations, graph, t, values):
-        rates = np.array([values[Derivative(q, self.equations.t)]
-                          for q in equations.q])
+        rates = np.array([values[q.diff(equations.t)] for q in equations.q])
         new = [x for x in equations.u if x not in values]
         if new:                 # speeds that only the formulation has
             at_rest = {**values, **dict.fromkeys(new, 0.)}
@@ -176,11 +165,11 @@ class Reference:
         if len(shared) == o:
             return np.array([given[x] for x in speeds])
         order = [equations.q.index(q) for q in self.equations.q]
-        second = (state.J@rates + state.bias)[order]
+        second, own = (state.J@rates + state.bias)[order], self.mapped_own[k]
         left = np.concatenate([
-            np.eye(o)[[speeds.index(x) for x in shared]], self.J[k]])
+            np.eye(o)[[speeds.index(x) for x in shared]], own.J])
         right = np.concatenate([[given[x] for x in shared],
-                                second - self.bias[k]])
+                                second - own.bias])
         if np.linalg.matrix_rank(left) < o:
             rows = self.compiled.evaluate(('A', 'b'), *self.states[k])
             left = np.concatenate([left, rows['A']])
@@ -200,7 +189,7 @@ class Reference:
                 "Its forces act on speeds that are not those of the "
                 "reference.")
         order = [self.equations.q.index(q) for q in system.q]
-        return self.J[k][order].T@forces
+        return self.mapped_own[k].J[order].T@forces
 
     # -- an independent solution -----------------------------------------
 
@@ -209,7 +198,7 @@ class Reference:
         graph, kept = self.equations.graph, self.report.independent_rows
         names = [name for name in ('M', 'Q', 'C', 'A', 'b')
                  if name in graph.outputs]
-        found = self.numbers(graph, names, self.values[k], at=None)
+        found = self.exact(graph, names, self.values[k])
         M, A, o, m = found['M'], found['A'], len(found['M']), len(kept)
         if not o:
             return np.zeros(0), np.zeros(0)
@@ -223,13 +212,7 @@ class Reference:
                 for i, x in enumerate(A[row]):
                     W[i, j], W[j, i] = -x, x
             rates = mp.lu_solve(W, r)[:o, 0]
-            return tuple(np.array([float(x) for x in found])
-                         for found in (rates, M*rates - Q))
-
-
-def function_of(item):
-    """The function of time itself of a derivative of it."""
-    return item.expr if isinstance(item, Derivative) else item
+            return np.array(rates, float), np.array(M*rates - Q, float)
 
 
 def second_rates(equations):

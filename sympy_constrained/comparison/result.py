@@ -136,18 +136,15 @@ class Comparison:
         return {f.name: f for f in self.formulations}[name]
 
     def __str__(self):
-        title, *lines = self._headline()
+        system = self.method.system
+        count = system.graph.operation_count(('M', 'Q', 'A', 'b'))
+        facts = [*described(system, self.report),
+                 f'M, Q, A, b have {count} operations']
         return '\n'.join([
-            *wrapped([title, *(f'  {x}' for x in lines)]), '',
+            *wrapped([f'{self.model.name}: {self.model.title}']),
+            *wrapped(f'  {x}' for x in facts), '',
             as_text(self.formulations), '',
             *wrapped(f'  {x}' for x in self._motion())])
-
-    def _headline(self):
-        graph = self.method.system.graph
-        return [f'{self.model.name}: {self.model.title}',
-                *described(self.method.system, self.report),
-                'M, Q, A, b have '
-                f'{graph.operation_count(("M", "Q", "A", "b"))} operations']
 
     def _motion(self):
         """Lines on the simulation, or on the states compared instead."""

@@ -1,36 +1,36 @@
 """SymPy's own methods as formulations."""
+from functools import partial
+
 import numpy as np
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
 from ..model.equations import EquationsOfMotion
 from ..model.loops import Loop
+from ..numeric.linear.scaling import equilibrate
 from .recipes import Derived, NotTried, Recipe, own_options
 
 
 # An LU solution with a larger condition number is worthless.
 SINGULAR = 1e13
+# Class -> shape of the models that it refuses, and why.
+REFUSED = {
+    KanesMethod: (
+        'lagrange', 'it needs bodies, and the model is a Lagrangian'),
+    LagrangesMethod: (
+        'kane', 'it needs a Lagrangian in the velocities, and the model is '
+        'bodies with speeds')}
 
 
 def sympy_recipes():
-    """Recipes of ``KanesMethod`` and ``LagrangesMethod``."""
-    def formed_by(base):
-        def derive(reference):
-            check_applies(reference, base)
-            return reference.model.form(base)
-        return derive
-
-    return [Recipe(f"SymPy's {base.__name__}", formed_by(base), from_upstream,
-                   False) for base in (KanesMethod, LagrangesMethod)]
+    return [Recipe(f"SymPy's {base.__name__}", partial(formed_by, base),
+                   from_upstream, False) for base in REFUSED]
 
 
-def check_applies(reference, base):
-    """Raise NotTried where a class of SymPy is for other models."""
-    model = reference.model
-    if base is KanesMethod and model.shape == 'lagrange':
-        raise NotTried('it needs bodies, and the model is a Lagrangian')
-    if base is LagrangesMethod and model.shape == 'kane':
-        raise NotTried('it needs a Lagrangian in the velocities, and the '
-                       'model is bodies with speeds')
+def formed_by(base, reference):
+    """A method of SymPy; NotTried where its class is for other models."""
+    model, (shape, reason) = reference.model, REFUSED[base]
+    if model.shape == shape:
+        raise NotTried(reason)
     own = own_options(reference.method)
     own += [name for name in model.extra if name not in (
         *own, 'potential_energy', 'stabilization', 'sample')]
@@ -41,10 +41,10 @@ def check_applies(reference, base):
         own.append('loops')
     if own:
         raise NotTried(f'it does not take {", ".join(own)}')
+    return model.form(base)
 
 
 def has_loops(model):
-    """Whether any of the arguments contains a :class:`.Loop`."""
     return any(isinstance(row, Loop) for rows in model.arguments.values()
                if isinstance(rows, (list, tuple)) for row in rows)
 
@@ -62,7 +62,9 @@ def from_upstream(reference, method):
     count, rates, forces = len(equations.u), [], []
     for k, state in enumerate(states):
         W, r = compiled.matrices(state.t, state.x)
-        if condition(W) > SINGULAR:
+        sigma = np.linalg.svd(
+            W*np.outer(*equilibrate(np.abs(W))), compute_uv=False)
+        if sigma.max(initial=0.) > SINGULAR*sigma.min(initial=1.):
             raise ArithmeticError('its matrix is singular')
         z = np.linalg.solve(W, r)
         rates.append(reference.lifted(equations, k, state, z[:count]))
@@ -70,11 +72,3 @@ def from_upstream(reference, method):
             forces.append(reference.pulled_back(
                 k, equations, -W[:count, count:]@z[count:]))
     return Derived(rates, forces or None, compiled, states)
-
-
-def condition(W):
-    """Condition number after scaling the rows, then the columns."""
-    for axis in (1, 0):
-        size = np.abs(W).max(axis=axis, keepdims=True, initial=0)
-        W = W/np.where(size > 0, size, 1.)
-    return np.linalg.cond(W) if W.size else 1.

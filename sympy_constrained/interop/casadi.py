@@ -90,9 +90,7 @@ def to_casadi(model, name='rhs', t=0., x=None, *, constants=None,
     if name == 'rhs':
         return made(ca, name, arguments, {
             'rates': ca.vertcat(results['rates'], z[:e.motion])})
-    spread = ca.DM(len(e.equations.multipliers), len(e.rows))
-    for j, i in enumerate(e.rows):
-        spread[i, j] = 1
+    spread = ca.DM.eye(len(e.equations.multipliers))[:, e.rows]
     return made(ca, name, arguments, {'multipliers': spread@z[e.motion:, 0]})
 
 
@@ -107,16 +105,13 @@ def functions(ca):
 def chosen(exported, solver):
     """The solver for a request, checked."""
     check_choice('solver', solver, ('auto', 'ldl', 'qr'))
-    if solver == 'qr':
-        return solver
-    if exported.ldl_is_possible():
-        return 'ldl'
-    if solver == 'ldl':
+    is_possible = solver != 'qr' and exported.ldl_is_possible()
+    if solver == 'ldl' and not is_possible:
         raise UnsupportedFeatureError(
             "solver='ldl' needs a symmetric, positive definite mass matrix "
             "and constraint forces along the rows of the constraints. Use "
             "solver='qr'.")
-    return 'qr'
+    return 'ldl' if is_possible else 'qr'
 
 
 def matrix(ca, values, rows, columns):

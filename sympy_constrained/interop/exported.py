@@ -16,7 +16,8 @@ from ..numeric.codegen.solution import blocks, select
 from ..numeric.codegen.walk import walk
 from ..numeric.compiled import (
     CompiledEquations, compile_equations, equations_of)
-from ..numeric.inputs import closed
+from ..numeric.inputs import closed, parameter_name
+from ..numeric.manifold.consistent_state import spectrum
 
 
 # Least eigenvalue of the mass matrix for LDL^T, with a diagonal of ones.
@@ -85,7 +86,8 @@ class Exported:
                     "redundant rows from the model.")
         mass = compiled.matrices(t, x)[0][:self.motion, :self.motion]
         return replace(
-            self, use=use, mass_is_definite=is_positive(mass),
+            self, use=use,
+            mass_is_definite=(spectrum(mass)[0] > DEFINITE).all(),
             scales=(solver.row_scale[use], solver.column_scale[use]))
 
     @property
@@ -148,14 +150,6 @@ def with_inputs(model, inputs):
     return equations, known.given
 
 
-def is_positive(matrix):
-    """Whether a symmetric matrix is positive definite, after scaling."""
-    size = np.sqrt(np.abs(np.diag(matrix)))
-    size[size == 0] = 1.
-    scaled = matrix/np.outer(size, size)
-    return bool((np.linalg.eigvalsh(scaled) > DEFINITE).all())
-
-
 # -- states that other programs take for functions of time ----------------
 
 def renamed(equations):
@@ -164,9 +158,7 @@ def renamed(equations):
     new = {}
     for state in equations.states:
         if isinstance(state, Derivative):
-            dots = 'd'*(state.derivative_count - 1) + 'dot'
-            new[state] = free_name(f'{state.expr.func}_{dots}', taken)
-            taken.add(str(new[state].func))
+            new[state] = free_name(parameter_name(state), taken)
     return new
 
 
@@ -189,7 +181,8 @@ def names_in(equations):
 
 
 def free_name(name, taken):
-    """A function of time whose name is not in use."""
+    """A function of time whose name is not ``taken``; now it is."""
     while name in taken:
         name += '_'
+    taken.add(name)
     return dynamicsymbols(name)

@@ -1,5 +1,9 @@
-"""The equations as source code of another language."""
+"""The equations as source code of another language.
+
+The text around them is in the files ``model.*``.
+"""
 import re
+from importlib.resources import files
 from string import Template
 
 from sympy import (
@@ -18,7 +22,6 @@ from ..numeric.codegen.native import with_given
 from ..numeric.inputs import parameter_name
 from ..numeric.names import Names
 from .exported import with_inputs
-from .source_templates import HEADER, JULIA, OCTAVE, RUST, C
 
 
 OUTPUTS = 'rates', 'W', 'r'
@@ -116,9 +119,8 @@ def to_source(model, language='c', name='model', *, precision='double',
                                inputs).files()
 
 
-def called(texts):
-    """Names of the functions that are called in some texts."""
-    return {*re.findall(r'(\w+)\(', ' '.join(texts))}
+def called(text):
+    return {*re.findall(r'(\w+)\(', text)}
 
 
 class Source:
@@ -132,8 +134,7 @@ class Source:
     declared_as = {'x': 'const real {0} = {1}[{2}];',
                    'p': 'const real {0} = {1}->{0};',
                    'w': 'const real {0} = {1}->{0};'}
-    printer_class = C99CodePrinter
-    templates = {'h': HEADER, 'c': C}   # suffix of a file -> its text
+    printer_class, suffixes = C99CodePrinter, ('h', 'c')
 
     def __init__(self, model, name, precision, constants, inputs):
         self.name, self.precision = name, precision
@@ -151,9 +152,11 @@ class Source:
         graph = with_given(equations.graph, OUTPUTS, given)
         items = {'x': equations.states, 'p': equations.constants, 'w': [
             x for x in equations.specifieds if x not in given]}
-        reserved = {*KEYWORDS, *self.printer.reserved_words, *called(
-            self.templates.values()), *re.findall(      # such as macros
-                r'\b[A-Z]\w*', ' '.join(self.templates.values()))}
+        self.templates = {suffix: files(__package__).joinpath(
+            f'model.{suffix}').read_text('utf-8') for suffix in self.suffixes}
+        text = ' '.join(self.templates.values())
+        reserved = {*KEYWORDS, *self.printer.reserved_words, *called(text),
+                    *re.findall(r'\b[A-Z]\w*', text)}      # such as macros
         if name in reserved:
             raise ValueError(
                 f"`name` is {name!r}, which has another meaning in the code. "
@@ -169,7 +172,7 @@ class Source:
                               for letter, some in items.items()}
             clashes = self.taken - reserved
             self.read(graph)
-            clashes &= called(self.lines + self.rates)
+            clashes &= called(' '.join(self.lines + self.rates))
         self.lines = [*self.declarations(), *self.lines]
 
     def settings(self, precision):
@@ -178,7 +181,6 @@ class Source:
             self.printer_class is C99CodePrinter) else {}
 
     def named(self, item):
-        """A name in the code for a SymPy object."""
         text = re.sub('[^A-Za-z0-9_]', '_', parameter_name(item))
         text = text if text[0].isalpha() else f'v{text}'
         while text in self.taken:
@@ -324,12 +326,12 @@ class RustPrinter(RustCodePrinter):
 class Octave(Source):
     base, entry, element, shared_as = 1, '{0}({1}, {2})', '{0}({1})', '{0}'
     declared_as = dict.fromkeys('xpw', '{0} = {1}({2});')
-    printer_class, templates = OctavePrinter, {'m': OCTAVE}
+    printer_class, suffixes = OctavePrinter, ('m',)
 
 
 class Julia(Source):
     base, end, entry, shared_as = 1, '', '{0}[{1}, {2}]', '{0}'
-    printer_class, templates = JuliaPrinter, {'jl': JULIA}
+    printer_class, suffixes = JuliaPrinter, ('jl',)
 
     def declarations(self):
         names = [f"{', '.join(names)}{',' if len(names) == 1 else ''} "
@@ -342,7 +344,7 @@ class Julia(Source):
 class Rust(Source):
     shared_as = 'let {0}: Real'
     declared_as = dict.fromkeys('xpw', 'let {0}: Real = {1}[{2}];')
-    printer_class, templates = RustPrinter, {'rs': RUST}
+    printer_class, suffixes = RustPrinter, ('rs',)
 
 
 LANGUAGES = {'c': Source, 'octave': Octave, 'julia': Julia, 'rust': Rust}

@@ -11,7 +11,7 @@ from typing import Any
 from sympy import Basic
 from sympy.physics.mechanics import (
     KanesMethod, LagrangesMethod, Lagrangian, Particle, Point, ReferenceFrame,
-    RigidBody, System, dynamicsymbols, inertia)
+    RigidBody, System, dot, dynamicsymbols, inertia)
 
 from ..errors import check_kind
 from ..model.call_signatures import arguments_of
@@ -242,7 +242,6 @@ def kane_model(N, q, u, kd_eqs, **given) -> Model:
 
 
 def lagrange_model(lagrangian, qs, **given) -> Model:
-    """A model in Lagrange's shape; ``given`` has arguments and fields."""
     states = *qs, *(q.diff() for q in qs)
     return _model('lagrange', {'fixed': states, **given},
                   Lagrangian=lagrangian, qs=qs)
@@ -283,6 +282,16 @@ def inertial():
 def kdes(q, u):
     """Kinematic differential equations ``q' = u``."""
     return [x.diff() - v for x, v in zip(q, u)]
+
+
+def spun(frame, N, axes, omega):
+    """Set the angular velocity of a frame by components ``omega``.
+
+    Returns the kinematic differential equations of its angles.
+    """
+    by_angles = frame.ang_vel_in(N)
+    frame.set_ang_vel(N, sum((w*e for w, e in zip(omega, axes)), 0*N.x))
+    return [dot(by_angles - frame.ang_vel_in(N), axis) for axis in axes]
 
 
 def closed(gaps, N, q, u):

@@ -1,11 +1,10 @@
 """Closed chains of any number of bars."""
 from mpmath import cos, findroot
-from sympy import Integer, symbols
-from sympy.physics.mechanics import (
-    Force, ReferenceFrame, cross, dynamicsymbols)
+from sympy import symbols
+from sympy.physics.mechanics import ReferenceFrame, cross, dynamicsymbols
 
 from ._model import (
-    Model, check_count, inertial, kane_model, kdes, ready, rigid_body)
+    Model, check_count, inertial, kane_model, kdes, ready, rigid_body, weights)
 
 
 def _arc(n, span):
@@ -45,39 +44,13 @@ def closed_chain_absolute(n: int = 4) -> Model:
 
 def _planar_chain(n: int, relative: bool) -> Model:
     check_count(n, 3, '2 loop rows leave a shorter chain no motion')
-    q = dynamicsymbols(f'q1:{n + 1}')
-    u = dynamicsymbols(f'u1:{n + 1}')
-    length, m, g, d = symbols('l m g d')
-    N, origin = inertial()
-    frame, pin = N, origin
-    bodies, loads = [], []
-    turning, rates = Integer(0), [Integer(0), Integer(0)]
-    for i, angle in enumerate(q, 1):
-        link = ReferenceFrame(f'A{i}')
-        link.orient_axis(frame, angle, frame.z)
-        # Differentiating the loop would walk a tree of size 2**n.
-        turning = u[i - 1] + (turning if relative else 0)
-        rates = [rate + turning*length*link.y.dot(axis)
-                 for rate, axis in zip(rates, (N.x, N.y))]
-        center = pin.locatenew(f'C{i}', length/2*link.x)
-        pin = pin.locatenew(f'P{i}', length*link.x)
-        bodies.append(rigid_body(
-            f'link{i}', center, link, m, 0, 0, m*length**2/12))
-        loads.append(Force(center, -m*g*N.y))
-        frame = link if relative else N
-    end = pin.pos_from(origin)
-    loop = [end.dot(N.x) - d, end.dot(N.y)]
+    length, m, d = symbols('l m d')
     span = 0.7
     bend = _arc(n, span)
     angles = [-bend, *[2*bend/(n - 1)]*(n - 1)] if relative else [
         bend*(2*i/(n - 1) - 1) for i in range(n)]
-    start = {**dict(zip(q, angles)), u[0]: 0.5, **dict.fromkeys(u[1:], 0.0)}
-    return kane_model(
-        N, q[:-2], u[:-2], kdes(q, u), q_dependent=q[-2:],
-        u_dependent=u[-2:], configuration_constraints=loop,
-        velocity_constraints=rates, bodies=bodies, forcelist=loads,
-        parameters={length: 1.0/n, m: 1.0/n, g: 9.81, d: span},
-        start=start, t_end=2.0)
+    return _closed(n, 'z', (d, 0), (0, 0, m*length**2/12), angles,
+                   {d: span}, relative)
 
 
 @ready
@@ -92,38 +65,47 @@ def closed_chain_3d(n: int = 4) -> Model:
     Source: A growth benchmark in space, after that of the planar chain.
     """
     check_count(n, 4, '3 loop rows leave a shorter chain no motion')
-    q = dynamicsymbols(f'q1:{n + 1}')
-    u = dynamicsymbols(f'u1:{n + 1}')
-    length, m, g, along, across = symbols('l m g I1 I2')
-    place = symbols('d1:4')
+    along, across = symbols('I1 I2')
+    size = 1.0/n
+    return _closed(
+        n, 'zy', symbols('d1:4'), (along, across, across),
+        [-0.5, *[0.5]*(n - 1)], {along: 1e-3*size**3, across: size**3/12})
 
+
+def _closed(n, axes, place, moments, angles, numbers, relative=True) -> Model:
+    """A chain of bars from the origin to ``place``.
+
+    By turns the pins have the ``axes`` of the bar before. At the start the
+    bars have the ``angles``, which determine constants in ``place`` without a
+    number.
+    """
+    q, u = dynamicsymbols(f'q1:{n + 1}'), dynamicsymbols(f'u1:{n + 1}')
+    length, m, g = symbols('l m g')
     N, origin = inertial()
     frame, pin, turning, velocity = N, origin, 0*N.x, 0*N.x
-    bodies, loads = [], []
-    for i, angle in enumerate(q):
-        link = ReferenceFrame(f'A{i + 1}')
-        axis = frame.y if i % 2 else frame.z
+    bodies = []
+    for i, angle in enumerate(q, 1):
+        link = ReferenceFrame(f'A{i}')
+        axis = getattr(frame, axes[(i - 1) % len(axes)])
         link.orient_axis(frame, angle, axis)
-        # Carried from bar to bar, as products of few terms.
-        turning = (turning + u[i]*axis).express(link)
+        # Carried from bar to bar, as products of few terms; differentiating
+        # the loop would walk a tree of size 2**n.
+        turning = ((turning if relative else 0) + u[i - 1]*axis).express(link)
         velocity += cross(turning, length*link.x)
-        center = pin.locatenew(f'C{i + 1}', length/2*link.x)
-        pin = pin.locatenew(f'P{i + 1}', length*link.x)
-        bodies.append(rigid_body(
-            f'link{i + 1}', center, link, m, along, across, across))
-        loads.append(Force(center, -m*g*N.y))
-        frame = link
-    end = pin.pos_from(origin)
+        center = pin.locatenew(f'C{i}', length/2*link.x)
+        pin = pin.locatenew(f'P{i}', length*link.x)
+        bodies.append(rigid_body(f'link{i}', center, link, m, *moments))
+        frame = link if relative else N
+    end, rows = pin.pos_from(origin), len(place)
+    start = {**dict(zip(q, angles)), u[0]: 0.5, **dict.fromkeys(u[1:], 0.0)}
     loop = [end.dot(axis) - x for axis, x in zip(N, place)]
-    angles = dict.fromkeys(q, 0.5) | {q[0]: -0.5}
     size = 1.0/n
-    where = [float((row + x).xreplace({**angles, length: size}))
-             for row, x in zip(loop, place)]
+    where = {x: float((row + x).xreplace({**start, length: size}))
+             for row, x in zip(loop, place) if x != 0}
     return kane_model(
-        N, q[:-3], u[:-3], kdes(q, u), q_dependent=q[-3:],
-        u_dependent=u[-3:], configuration_constraints=loop,
-        velocity_constraints=[velocity.dot(axis) for axis in N], bodies=bodies,
-        forcelist=loads,
-        parameters={length: size, m: size, g: 9.81, along: 1e-3*size**3,
-                    across: size**3/12, **dict(zip(place, where))},
-        start={**angles, u[0]: 0.5, **dict.fromkeys(u[1:], 0.0)}, t_end=2.0)
+        N, q[:-rows], u[:-rows], kdes(q, u), q_dependent=q[-rows:],
+        u_dependent=u[-rows:], configuration_constraints=loop,
+        velocity_constraints=[velocity.dot(axis) for axis, _ in zip(N, place)],
+        bodies=bodies, forcelist=weights(bodies, -g*N.y),
+        parameters={length: size, m: size, g: 9.81, **where, **numbers},
+        start=start, t_end=2.0)

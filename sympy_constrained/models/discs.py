@@ -1,13 +1,13 @@
 """Discs that roll."""
 from sympy import Integer, cos, sin, symbols, tan
 from sympy.physics.mechanics import (
-    Force, Point, ReferenceFrame, RigidBody, System, cross, dot,
+    Force, Point, ReferenceFrame, RigidBody, System, cross,
     dynamicsymbols, inertia)
 
 from ..contact import CircularRim, PlaneSurface
 from ._model import (
     Model, bodies_model, friction, inertial, kane_model, ready, rigid_body,
-    system_model)
+    spun, system_model)
 
 
 def _rolled(N, names, yaw, lean, spin):
@@ -49,9 +49,7 @@ def rolling_disc() -> Model:
     N, origin = system.frame, system.fixed_point
     origin.set_vel(N, 0)
     _, lean, spin = _rolled(N, 'YLD', q1, q2, q3)
-    omega = spin.ang_vel_in(N)
-    spin.set_ang_vel(N, u1*lean.x + u2*lean.y + u3*lean.z)
-
+    turning = spun(spin, N, lean, u[:3])
     contact = origin.locatenew('P', q4*N.x + q5*N.y)
     center = contact.locatenew('C', r*lean.z)
     center.set_vel(N, u4*N.x + u5*N.y
@@ -63,8 +61,7 @@ def rolling_disc() -> Model:
     system.add_bodies(disc)
     system.q_ind = q
     system.u_ind, system.u_dep = u[:3], u[3:]
-    system.kdes = ([dot(omega - spin.ang_vel_in(N), axis) for axis in lean]
-                   + [q4.diff() - u4, q5.diff() - u5])
+    system.kdes = [*turning, q4.diff() - u4, q5.diff() - u5]
     system.add_nonholonomic_constraints(slip.dot(N.x), slip.dot(N.y))
     system.add_loads(Force(center, -m*g*N.z))
     return system_model(
@@ -91,8 +88,7 @@ def rolling_disc_minimal() -> Model:
 
     N = ReferenceFrame('N')
     Y, L, R = _rolled(N, 'YLR', q1, q2, q3)
-    omega = R.ang_vel_in(N)
-    R.set_ang_vel(N, u1*L.x + u2*L.y + u3*L.z)
+    kinematics = spun(R, N, L, (u1, u2, u3))
     contact = Point('C')
     contact.set_vel(N, 0)
     center = contact.locatenew('Dmc', r*L.z)
@@ -100,8 +96,7 @@ def rolling_disc_minimal() -> Model:
     disc = rigid_body('disc', center, R, m, m/4*r**2, m/2*r**2, m/4*r**2,
                       axes=L)
     return kane_model(
-        N, [q1, q2, q3], [u1, u2, u3],
-        [dot(R.ang_vel_in(N) - omega, axis) for axis in L], bodies=[disc],
+        N, [q1, q2, q3], [u1, u2, u3], kinematics, bodies=[disc],
         forcelist=[(center, -m*g*Y.z)],
         visual={'surfaces': _wheel(R, center, r)},
         parameters={r: 0.3, m: 2.0, g: 9.81},
@@ -130,8 +125,7 @@ def rolling_disc_contact() -> Model:
     lean = ReferenceFrame('lean')
     lean.orient_body_fixed(ground.frame, (q1, q2, 0), 'zxy')
     disc.frame.orient_axis(lean, lean.y, q3)
-    omega = disc.frame.ang_vel_in(ground.frame)
-    disc.frame.set_ang_vel(ground.frame, u1*disc.x + u2*disc.y + u3*disc.z)
+    turning = spun(disc.frame, ground.frame, disc.frame, (u1, u2, u3))
     contact = ground.masscenter.locatenew(
         'contact', q4*ground.x + q5*ground.y)
     contact.set_vel(ground.frame, u4*ground.x + u5*ground.y)
@@ -143,8 +137,7 @@ def rolling_disc_contact() -> Model:
         disc.frame.ang_vel_in(lean), contact.pos_from(disc.masscenter))
     return kane_model(
         ground.frame, q, [u1, u2, u3],
-        [omega.dot(disc.x) - u1, omega.dot(disc.y) - u2,
-         omega.dot(disc.z) - u3, q4.diff() - u4, q5.diff() - u5],
+        [*turning, q4.diff() - u4, q5.diff() - u5],
         u_dependent=[u4, u5],
         velocity_constraints=[slip.dot(ground.x), slip.dot(ground.y)],
         bodies=[disc], forcelist=[(disc.masscenter, -m*g*ground.z)],
@@ -200,11 +193,9 @@ def upright_disc() -> Model:
     m, R, i, j = symbols('m R I J')
     vx, vy, roll, turn = [qi.diff() for qi in q]
 
-    N, H, D = (ReferenceFrame(name) for name in 'NHD')
-    H.orient_axis(N, phi, N.z)
-    D.orient_axis(H, theta, H.y)
-    origin = Point('O')
-    origin.set_vel(N, 0)
+    N, origin = inertial()
+    H = N.orientnew('H', 'Axis', [phi, N.z])
+    D = H.orientnew('D', 'Axis', [theta, H.y])
     center = origin.locatenew('C', x*N.x + y*N.y + R*N.z)
     center.set_vel(N, vx*N.x + vy*N.y)
     disc = rigid_body('disc', center, D, m, j, i, j, axes=H)

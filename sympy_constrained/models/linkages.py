@@ -3,8 +3,8 @@ import math
 
 from sympy import Integer, Rational, cos, sqrt, symbols
 from sympy.physics.mechanics import (
-    Force, Inertia, PinJoint, Point, PrismaticJoint, ReferenceFrame, RigidBody,
-    System, Torque, dynamicsymbols, inertia)
+    Force, PinJoint, PrismaticJoint, ReferenceFrame, RigidBody, System, Torque,
+    dynamicsymbols, inertia)
 
 from ._model import (
     Model, bodies_model, check_count, closed, friction, inertial, kane_model,
@@ -32,16 +32,9 @@ def four_bar() -> Model:
     lengths = l1, l2, l3, l4 = symbols('l1:5')
     rho, g = symbols('rho g')
 
-    N = ReferenceFrame('N')
-    centers = [Point(f'C{i}') for i in range(1, 5)]
-    links = []
-    for i, (center, length) in enumerate(zip(centers, lengths), 1):
-        links.append(RigidBody(
-            f'link{i}', frame=N if i == 1 else None, mass=rho*length,
-            masscenter=center, inertia=Inertia.from_inertia_scalars(
-                center, N, 0, 0, rho*length**3/12)))
-    link1, link2, link3, link4 = links
-
+    link1, link2, link3, link4 = (
+        _bar(f'link{i}', rho*length, length)
+        for i, length in enumerate(lengths, 1))
     system = System.from_newtonian(link1)
     for i, (parent, child, a, b, q, u) in enumerate(
             [(link1, link2, l1, l2, q1, u1), (link2, link3, l2, l3, q2, u2),
@@ -56,9 +49,10 @@ def four_bar() -> Model:
     system.add_holonomic_constraints(loop.dot(link1.x), loop.dot(link1.y))
     system.q_ind, system.q_dep = [q1], [q2, q3]
     system.u_ind, system.u_dep = [u1], [u2, u3]
-    system.apply_uniform_gravity(-g*N.y)
+    system.apply_uniform_gravity(-g*link1.y)
     return system_model(
-        system, visual={'forces': {'pin force': (end, friction(N))}},
+        system, visual={'forces': {'pin force': (
+            end, friction(link1.frame))}},
         parameters={l1: 0.30, l2: 0.12, l3: 0.28, l4: 0.24, rho: 1.2,
                     g: 9.81},
         start={q1: 1.0, q2: 1.726, q3: 1.516, u1: 10.0, u2: -9.567,

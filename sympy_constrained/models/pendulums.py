@@ -1,12 +1,12 @@
 """Pendulums, and masses on carts and ropes."""
 from sympy import S, cos, sin, symbols
 from sympy.physics.mechanics import (
-    Particle, PinJoint, Point, PrismaticJoint, ReferenceFrame,
-    RigidBody, System, TorqueActuator, dynamicsymbols, inertia)
+    Particle, PinJoint, PrismaticJoint, ReferenceFrame, RigidBody, System,
+    TorqueActuator, dynamicsymbols, inertia)
 
 from ._model import (
     Model, bodies_model, check_count, inertial, kane_model, kdes, particle_at,
-    ready, system_model)
+    ready, system_model, weights)
 
 
 @ready
@@ -81,24 +81,23 @@ def n_link_pendulum_on_cart(n: int = 3) -> Model:
     force = dynamicsymbols('F')
     m, lengths, g = symbols(f'm:{n + 1}'), symbols(f'l:{n}'), symbols('g')
 
-    N, origin = ReferenceFrame('I'), Point('O')
-    origin.set_vel(N, 0)
+    N, origin = inertial()
     point = origin.locatenew('P0', q[0]*N.x)
     point.set_vel(N, u[0]*N.x)
     bodies = [Particle('Pa0', point, m[0])]
-    loads = [(point, -m[0]*g*N.y), (point, force*N.x)]
+    push = point, force*N.x
     for i in range(n):
         frame = N.orientnew(f'B{i}', 'Axis', [q[i + 1], N.z])
         frame.set_ang_vel(N, u[i + 1]*N.z)
         tip = point.locatenew(f'P{i + 1}', lengths[i]*frame.y)
         tip.v2pt_theory(point, N, frame)
         bodies.append(Particle(f'Pa{i + 1}', tip, m[i + 1]))
-        loads.append((tip, -m[i + 1]*g*N.y))
         point = tip
     start = {**dict.fromkeys(u, 0.0), q[0]: 0.0,
              **{qi: 3.0 + 0.2*i for i, qi in enumerate(q[1:])}}
     return kane_model(
-        N, q, u, kdes(q, u), bodies=bodies, forcelist=loads,
+        N, q, u, kdes(q, u), bodies=bodies,
+        forcelist=[push, *weights(bodies, -g*N.y)],
         parameters={**dict.fromkeys(m, 0.5), m[0]: 2.0,
                     **dict.fromkeys(lengths, 0.4), g: 9.81},
         start=start, t_end=5.0, inputs={force: sin(2*t)})
@@ -164,7 +163,6 @@ def double_pendulum_lagrange() -> Model:
     bodies, depth = [], S.Zero
     for i, q in enumerate((q1, q2), 1):
         frame = N.orientnew(f'A{i}', 'Axis', [q, N.z])
-        frame.set_ang_vel(N, q.diff()*N.z)
         tip = point.locatenew(f'P{i}', length*frame.x)
         tip.v2pt_theory(point, N, frame)
         depth += length*cos(q)

@@ -5,10 +5,10 @@ moments of inertia ``I`` (transverse) and ``J`` (axial), and gravity ``g``
 along ``-z``.
 """
 from sympy import Integer, Matrix, cos, sin, symbols
-from sympy.physics.mechanics import ReferenceFrame, cross, dot, dynamicsymbols
+from sympy.physics.mechanics import ReferenceFrame, cross, dynamicsymbols
 
 from ._model import (
-    Model, inertial, kane_model, kdes, lagrange_model, ready, rigid_body)
+    Model, inertial, kane_model, kdes, lagrange_model, ready, rigid_body, spun)
 
 _NUMBERS = 0.5, 9.81, 0.06, 0.0006, 0.0004      # m, g, l, I, J
 
@@ -17,9 +17,7 @@ def _turned(N, angles, omega):
     """Body frame in 3-1-3 angles, and its kinematic equations."""
     B = ReferenceFrame('B')
     B.orient_body_fixed(N, angles, 'zxz')
-    by_angles = B.ang_vel_in(N)
-    B.set_ang_vel(N, sum((w*axis for w, axis in zip(omega, B)), 0*B.x))
-    return B, [dot(by_angles - B.ang_vel_in(N), axis) for axis in B]
+    return B, spun(B, N, B, omega)
 
 
 def _pinned(N, B, tip, length):
@@ -29,7 +27,6 @@ def _pinned(N, B, tip, length):
 
 
 def _top(constants, N, B, center, q, u, kinematics, **given):
-    """A model of the top in Kane's shape."""
     m, g, _, i, j = constants
     return kane_model(
         N, q, u, kinematics, forcelist=[(center, -m*g*N.z)],

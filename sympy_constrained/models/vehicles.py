@@ -27,11 +27,6 @@ def two_wheeled_cart() -> Model:
     P = F.orientnew('P', 'axis', [-theta, F.y])
     A = P.orientnew('A', 'axis', [q1, P.x])
     A.set_ang_vel(F, u1*A.x)
-    wheels = []
-    for name, q, u in (('B', q2, u4), ('C', q3, u5)):
-        frame = A.orientnew(name, 'axis', [q, A.z])
-        frame.set_ang_vel(A, u*A.z)
-        wheels.append(frame)
     D = Point('D')
     D.set_vel(A, 0)
     D.set_vel(F, u2*A.y)
@@ -39,13 +34,15 @@ def two_wheeled_cart() -> Model:
     Ao.v2pt_theory(D, F, A)
     bodies = [rigid_body('A', Ao, A, mA, IA, IA/2, IA/2)]
     rows = []
-    for frame, side in zip(wheels, (b, -b)):
-        hub = D.locatenew(f'{frame.name}o', side*A.z)
+    for name, q, u, side in (('B', q2, u4, b), ('C', q3, u5, -b)):
+        wheel = A.orientnew(name, 'axis', [q, A.z])
+        wheel.set_ang_vel(A, u*A.z)
+        hub = D.locatenew(f'{name}o', side*A.z)
         hub.v2pt_theory(D, F, A)
-        touch = hub.locatenew(f'{frame.name}h', -R*A.x)
-        touch.v2pt_theory(hub, F, frame)
+        touch = hub.locatenew(f'{name}h', -R*A.x)
+        touch.v2pt_theory(hub, F, wheel)
         rows.append(dot(touch.vel(F), A.y))
-        bodies.append(rigid_body(frame.name, hub, frame, mB, K, K, J))
+        bodies.append(rigid_body(name, hub, wheel, mB, K, K, J))
     total = IA + 2*J*b**2/R**2 + 2*K + mA*a**2 + 2*mB*b**2
     along = mA + 2*mB + 2*J/R**2
     pull = g*sin(theta)*sin(q1)
@@ -166,11 +163,10 @@ def snakeboard() -> Model:
     vx, vy, turn, spin, steer = [qi.diff() for qi in q]
 
     N, origin = inertial()
-    B, rotor_frame, F, A = (ReferenceFrame(name) for name in 'BRFA')
-    B.orient_axis(N, theta, N.z)
-    rotor_frame.orient_axis(B, psi, N.z)
-    F.orient_axis(B, phi, N.z)
-    A.orient_axis(B, -phi, N.z)
+    B = N.orientnew('B', 'Axis', [theta, N.z])
+    rotor_frame, F, A = (
+        B.orientnew(name, 'Axis', [angle, N.z])
+        for name, angle in (('R', psi), ('F', phi), ('A', -phi)))
     center = origin.locatenew('C', x*N.x + y*N.y)
     center.set_vel(N, vx*N.x + vy*N.y)
     bodies = [rigid_body('board', center, B, m, 0, 0, j),

@@ -48,8 +48,8 @@ class Inputs:
         problems = resolved.read(
             {} if values is None else values, specifieds)
         if not complete:
-            some = set(map(_function, resolved.known))
-            specifieds = [f for f in specifieds if _function(f) in some]
+            some = set(map(function_of, resolved.known))
+            specifieds = [f for f in specifieds if function_of(f) in some]
         problems += resolved.find(specifieds)
         given, called, lacking = resolved.kinds()
         problems += _lacking(lacking if complete else [
@@ -76,7 +76,8 @@ class Inputs:
         return result
 
 
-def _function(item):
+def function_of(item):
+    """The function of time that an input is, or whose derivative it is."""
     return item.expr if isinstance(item, Derivative) else item
 
 
@@ -97,7 +98,7 @@ class Resolution:
     def __init__(self, time, equations):
         self.time, self.equations = time, equations
         self.states = () if equations is None else equations.states
-        self.moving = set(map(_function, self.states))
+        self.moving = set(map(function_of, self.states))
         self.known, self.every = {}, {}
 
     def read(self, values, specifieds):
@@ -109,10 +110,10 @@ class Resolution:
                 f"{type(values).__name__}.")
         inside = {f for value in values.values() if isinstance(value, Expr)
                   for f in functions_in(value, self.time)
-                  if _function(f) not in self.moving}
+                  if function_of(f) not in self.moving}
         names = Names(dict.fromkeys(
             y for x in (*specifieds, *sorted(inside, key=str))
-            for y in (x, _function(x))), 'specified function')
+            for y in (x, function_of(x))), 'specified function')
         problems = []
         for key, value in values.items():
             item = None
@@ -163,7 +164,7 @@ class Resolution:
             return value
         value = value.xreplace({
             f: self._rate(f, path) for f in functions_in(value, self.time)
-            if _function(f) in self.moving and f not in self.states})
+            if function_of(f) in self.moving and f not in self.states})
         for f in functions_in(value, self.time):
             if f not in self.states:
                 self(f, path)
@@ -263,7 +264,7 @@ def _lacking(items, found, time):
     """One sentence for each function with missing values."""
     by_function = {}
     for item in items:
-        by_function.setdefault(_function(item), []).append(item)
+        by_function.setdefault(function_of(item), []).append(item)
     for function, missing in by_function.items():
         missing.sort(key=lambda item: getattr(item, 'derivative_count', 0))
         names, text = label(function), ', '.join(map(str, missing))

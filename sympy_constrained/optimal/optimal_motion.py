@@ -199,7 +199,6 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
 
 
 def optimum(problem, found, inputs, seconds):
-    """The result with the motion at all nodes."""
     begin, values = problem.times[0], found.values
     t = problem.places(begin, values['T'][0, 0])
     x = np.vstack([values['x0'].T, values['X'].T])

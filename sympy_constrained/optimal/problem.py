@@ -1,5 +1,4 @@
 """The discrete problem of an optimal motion, and its solution by IPOPT."""
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from ..model.equations import announce
 from ..numeric.compiled import compile_equations
 from ..numeric.manifold.consistent_state import consistent_state
 from ..numeric.manifold.correction import independent
-from ..numeric.names import array, label, number
+from ..numeric.names import array, label
 from .collocation import Node, interval
 
 
@@ -67,11 +66,11 @@ class Problem:
                 "multipliers are states. Give the equations of another "
                 "method.")
         self.names = self.compiled.names
-        self.given = [{place: number(value) for place, value in zip(
-            self.names.indices(part, name), part.values())} if isinstance(
-                part, Mapping) else dict(enumerate(
-                    self.names.vector(part, name)))
-            for part, name in zip(ends, ('start', 'end'))]
+        free = np.full(len(self.names), np.nan)
+        values = [self.names.vector(part, name, free)
+                  for part, name in zip(ends, ('start', 'end'))]
+        self.given = [{i: x[i] for i in np.flatnonzero(~np.isnan(x))}
+                      for x in values]
         self.guesses = {key: np.atleast_1d(array(values, label(key)))
                         for key, values in guess.items()}
         self.ends = [self._end(place, *part) for place, part in enumerate(
@@ -158,41 +157,37 @@ class Problem:
 
         Where values are given at an end, rows that hold by them are free.
         """
-        result = []
-        for sign in (-1, 1):
-            limits = [np.zeros(x.shape) for x in self.residuals.values()]
-            for column, given, x, t in zip(
-                    (0, -1), self.given, self.ends, self.times[::2]):
-                free = [i for i in range(len(x)) if i not in given]
-                kept = independent(node.jacobian(t, x), free)
-                rows = np.arange(len(limits[2]))
-                limits[2][~np.isin(rows, kept), column] = sign*np.inf
-            for row, pair in zip(limits[3], pairs):
-                row[:] = pair[sign > 0]
-            result.append(flat(limits))
-        return result
+        limits = [np.zeros((2, *x.shape)) for x in self.residuals.values()]
+        *_, constraints, path = limits
+        for column, given, x, t in zip(
+                (0, -1), self.given, self.ends, self.times[::2]):
+            free = [i for i in range(len(x)) if i not in given]
+            rows = np.delete(np.arange(constraints.shape[1]), independent(
+                node.jacobian(t, x), free))
+            constraints[:, rows, column] = [[-np.inf], [np.inf]]
+        for k, pair in enumerate(pairs):
+            path[:, k] = np.reshape(pair, (2, 1))
+        return list(map(flat, zip(*limits)))
 
     def _boxes(self, node, boxes):
-        result = []
-        for sign in (-1, 1):
-            box = {name: np.full(x.shape, sign*np.inf)
-                   for name, x in self.variables.items()}
-            box['T'][:] = self.times[1 + (sign > 0)]
-            box['MU'][:] = sign*self._reach(node)
-            for name, rows in (('x0', 'x'), ('X', 'x'), ('U', 'U')):
-                for i, pair in boxes[rows].items():
-                    box[name][i] = pair[sign > 0]
-            for name, place, given in zip(
-                    ('x0', 'X'), ('start', 'end'), self.given):
-                for i, value in given.items():
-                    if sign*(value - box[name][i, -1]) > 0:
-                        raise ValueError(
-                            f"The {place} of {self.names.labels[i]} is "
-                            f"{value:g}, beyond its bound "
-                            f"{box[name][i, -1]:g}. Change one of them.")
-                    box[name][i, -1] = value
-            result.append(flat(box.values()))
-        return result
+        box = {name: np.multiply.outer([-np.inf, np.inf], np.ones(x.shape))
+               for name, x in self.variables.items()}
+        box['T'][:, 0, 0] = self.times[1:]
+        box['MU'][:] = np.multiply.outer([-1, 1], self._reach(node))
+        for name, rows in (('x0', 'x'), ('X', 'x'), ('U', 'U')):
+            for i, pair in boxes[rows].items():
+                box[name][:, i] = np.reshape(pair, (2, 1))
+        for name, place, given in zip(
+                ('x0', 'X'), ('start', 'end'), self.given):
+            for i, value in given.items():
+                bound = np.clip(value, *box[name][:, i, -1])
+                if bound != value:
+                    raise ValueError(
+                        f"The {place} of {self.names.labels[i]} is "
+                        f"{value:g}, beyond its bound {bound:g}. Change one "
+                        "of them.")
+                box[name][:, i, -1] = value
+        return list(map(flat, zip(*box.values())))
 
     def _reach(self, node):
         r"""Bounds of the shifts :math:`\mu`, so that no motion jumps.

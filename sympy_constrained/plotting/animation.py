@@ -179,8 +179,10 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
 
     """
     trajectory = with_units(trajectory, model)
-    times = snapshot_times(trajectory, times)
     start, end = ends(trajectory)
+    if np.ndim(times) == 0:
+        times = np.linspace(start, end, times) if times > 1 else [end]
+    times = np.asarray(times, float)
     all_times = np.unique([*np.linspace(start, end, SMOOTH), *times])
     if end < start:
         all_times = all_times[::-1]
@@ -221,14 +223,6 @@ def ends(trajectory):
             f"picture of a motion needs two: {trajectory.message} Simulate "
             "with more, such as `t_eval=101`.")
     return float(trajectory.t[0]), float(trajectory.t[-1])
-
-
-def snapshot_times(trajectory, times):
-    """The times of a picture, from their number or as they are given."""
-    if np.ndim(times) == 0:
-        start, end = ends(trajectory)
-        times = np.linspace(start, end, times) if times > 1 else [end]
-    return np.asarray(times, float)
 
 
 def frame_times(trajectory, speed, fps):
@@ -276,29 +270,25 @@ def prepared(items, ax, camera, trajectory, layout='constrained'):
             f"{'with' if space else 'without'} `projection='3d'`, or pass "
             "`view`.")
     unit = unit_of(trajectory, 'length')
-    low, high = items.low[shown], items.high[shown]
+    for letter, k in zip('xyz', shown):
+        ax.set(**{f'{letter}lim': (items.low[k], items.high[k]),
+                  f'{letter}label': in_unit('xyz'[k], unit)})
     if space:
-        set_space(ax, low, high, camera, unit)
+        set_space(ax, size, camera)
     else:
-        names = [in_unit('xyz'[k], unit) for k in shown]
-        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]),
-               xlabel=names[0], ylabel=names[1])
         ax.set_aspect('equal', adjustable='box')
         ax.grid(alpha=0.3)
     return figure, ax
 
 
-def set_space(ax, low, high, camera, unit=''):
-    """Limits, equal scales, names and not too many numbers in space."""
-    size = high - low
-    for letter, axis, *limits, length in zip(
-            'xyz', (ax.xaxis, ax.yaxis, ax.zaxis), low, high, size):
-        getattr(ax, f'set_{letter}lim')(*limits)
-        getattr(ax, f'set_{letter}label')(in_unit(letter, unit))
+def set_space(ax, size, camera):
+    """Equal scales and not too many numbers in space."""
+    axes = ax.xaxis, ax.yaxis, ax.zaxis
+    for axis, length in zip(axes, size):
         axis.set_major_locator(matplotlib.ticker.MaxNLocator(
             2 + round(3*length/size.max())))
     if ax.bbox.width < NARROW*ax.figure.dpi:
-        for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+        for axis in axes:
             axis.set_ticklabels([])
             axis.set_label_text('')
     ax.set_box_aspect(size, zoom=1.4 - 0.3*min(1.5, slender(size)))

@@ -26,17 +26,16 @@ def is_noise(values, scale):
 
 def in_panels(trajectory, panels, columns=1):
     """A figure with a panel for each pair of a function and its options."""
-    columns = min(columns, len(panels)) or 1
+    columns = min(columns, len(panels))
     rows = -(-len(panels)//columns)
-    figure = plt.figure(figsize=(WIDTH, HEIGHT*rows), layout='constrained')
-    grid, axes = figure.add_gridspec(rows, columns), []
-    for k, (draw, options) in enumerate(panels):
-        is_last = k == len(panels) - 1      # it fills the row
-        axes.append(figure.add_subplot(
-            grid[k//columns, k % columns:] if is_last
-            else grid[k//columns, k % columns]))
-        draw(trajectory, ax=axes[-1], **options)
-        axes[-1].tick_params(labelsize='small')
+    places = np.arange(rows*columns).clip(max=len(panels) - 1)
+    figure, axes = plt.subplot_mosaic(      # the last one fills the row
+        places.reshape(rows, columns).tolist(), figsize=(WIDTH, HEIGHT*rows),
+        layout='constrained')
+    axes = [axes[k] for k in range(len(panels))]
+    for ax, (draw, options) in zip(axes, panels):
+        draw(trajectory, ax=ax, **options)
+        ax.tick_params(labelsize='small')
     for upper, lower in zip(axes, axes[columns:]):
         if upper.get_xlabel() == lower.get_xlabel():
             upper.set_xlabel('')
@@ -44,7 +43,6 @@ def in_panels(trajectory, panels, columns=1):
 
 
 def plot_path(trajectory, pair, ax):
-    """The path of a point with two coordinates."""
     x, y = pair
     unit = unit_of(trajectory, x)
     draw_path(ax, trajectory[x], trajectory[y], color=COLORS[0])

@@ -1,5 +1,4 @@
 """Many runs in one picture."""
-from dataclasses import dataclass
 from itertools import cycle
 
 import matplotlib
@@ -9,6 +8,7 @@ from sympy import Basic
 
 from ..model.call_signatures import check_choice
 from ..numeric.names import label
+from ..numeric.sweeps.result import SweepRun
 from ..numeric.trajectory import Trajectory
 from .histories import known
 from ..scene.labels import COLORS, in_unit, tex, unit_of
@@ -74,38 +74,29 @@ def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
     return ax.figure
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
-    """Parameters, trajectory or None, history or number, and success."""
-
-    parameters: dict
-    motion: object
-    value: np.ndarray | None
-    success: bool
-
-
 def runs_of(result, quantity):
-    """The runs of a sweep, or of pairs."""
+    """Runs of a sweep, or of pairs, with a history or number as ``value``."""
     runs = list(getattr(result, 'runs', result))
     # A sweep of numbers keeps the trajectories of failed runs, too.
     kept = 'value' if any(getattr(run, 'value', None) is not None
                           for run in runs) else 'trajectory'
-    return [made(quantity, *(
+    return [made(quantity, k, *(
         (run.parameters, getattr(run, kept))
-        if hasattr(run, 'parameters') else run)) for run in runs]
+        if hasattr(run, 'parameters') else run)) for k, run in enumerate(runs)]
 
 
-def made(quantity, parameters, motion):
+def made(quantity, index, parameters, motion):
     """One run, from a trajectory, a number or None."""
     parameters = {label(k): float(x) for k, x in parameters.items()}
     if not isinstance(motion, Trajectory):
         value = None if motion is None else np.asarray(motion, dtype=float)
-        return Run(parameters, None, value, True)
+        return SweepRun(index, parameters, value=value)
     if quantity is None:
         raise ValueError("`quantity` is needed to draw trajectories: a "
                          "state, its name, or a function of a trajectory.")
     value = history(motion, quantity) if len(motion) else None
-    return Run(parameters, motion, value, motion.success)
+    return SweepRun(index, parameters, trajectory=motion, value=value,
+                    error=None if motion.success else motion.message)
 
 
 def varying(parameters, wanted):
@@ -127,7 +118,7 @@ def varying(parameters, wanted):
 
 
 def _labels(ax, run, quantity, show, key):
-    text, motion = quantity_name(quantity), run.motion
+    text, motion = quantity_name(quantity), run.trajectory
     name = text if text in OTHERS or callable(quantity) else tex(text)
     name = in_unit(name, unit_of(motion, text))
     if show == 'histories':
@@ -181,13 +172,13 @@ def _numbers(ax, done, key, others):
 def _histories(ax, done, key):
     scale = colours([run.parameters[key] for run in done])
     for run in done:
-        if run.motion is None or np.shape(run.value) != np.shape(
-                run.motion.t):
+        if run.trajectory is None or np.shape(run.value) != np.shape(
+                run.trajectory.t):
             raise ValueError(
                 "A run has no history to draw, but an array of shape "
                 f"{np.shape(run.value)}. Choose another `show`, or a "
                 "`quantity` with one value for each time.")
-        ax.plot(run.motion.t, run.value, linewidth=1.1,
+        ax.plot(run.trajectory.t, run.value, linewidth=1.1,
                 color=scale.to_rgba(run.parameters[key]),
                 linestyle='-' if run.success else '--')
     ax.figure.colorbar(scale, ax=ax, label=tex(key))

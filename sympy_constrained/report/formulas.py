@@ -74,7 +74,6 @@ class Printer(MathMLPresentationPrinter):
 
 
 def markup(expression):
-    """An expression as a part of a formula."""
     text = Printer().doprint(expression)
     # SymPy 1.13 writes parentheses as an element that browsers have dropped
     text = text.replace('<mfenced>', '<mrow><mo>(</mo>').replace(

@@ -50,7 +50,7 @@ class Functions:
         self.compiled, self.t, self.x = compiled, t, x
         self.texts = {}
         equations = compiled.equations
-        solver = compiled.linear_solver(t, x)
+        self.solver = solver = compiled.linear_solver(t, x)
         sizes = solver.sizes.tolist()
         half = len(sizes)//2
         quick = solver.leaves_out_rows_only and solved_graph(
@@ -58,17 +58,15 @@ class Functions:
         if quick:
             self.write('rates', quick, 'checks')
         self.write_outputs('system', ('rates', 'W', 'r'))
-        levels = [(name, index) for name, index in compiled.levels
-                  if compiled.has(name)]
-        for name, _ in levels:
+        self.levels = [{'name': name, 'index': index.tolist()}
+                       for name, index in compiled.levels
+                       if compiled.has(name)]
+        for level in self.levels:
+            name = level['name']
             self.write_outputs(name, (name, f'{name}_jacobian'))
         for name, output in (('mass', 'M'), ('loads', 'Q'),
                              ('energy', 'energy')):
             self.write_outputs(name, (output,))
-        self.rank, self.is_scaled = solver.rank, (
-            equations.inconsistent == 'error')
-        self.levels = [{'name': name, 'index': index.tolist()}
-                       for name, index in levels]
 
     def write_outputs(self, name, outputs):
         """Write entries of outputs of the equations, row by row."""
@@ -97,14 +95,10 @@ class Functions:
                 "counterpart in a browser. Write it with elementary "
                 "functions.", functions=functions) from error
 
-    def write_extra(self, drift=None):
-        """Rates of the work, and of the path of the ``drift``: a builder and
-        three references. Returns their number.
-        """
-        compiled = self.compiled
-        equations = compiled.equations
-        outputs = work_outputs(compiled)
-        builder, refs = drift or (None, [])
+    def write_extra(self, builder, refs):
+        """Write the rate of the work, if any, and ``refs``; their number."""
+        equations = self.compiled.equations
+        outputs = work_outputs(self.compiled)
         g, out = equations.graph.load(builder, outputs)
         rates = [Dummy() for _ in equations.states]
         self.has_work = bool(outputs)
@@ -119,9 +113,10 @@ class Functions:
         compiled = self.compiled
         return {
             't': self.t, 'x': self.x.tolist(), 'p': compiled.p.tolist(),
-            'size': len(compiled.unknowns), 'rank': int(self.rank),
+            'size': len(compiled.unknowns), 'rank': int(self.solver.rank),
             'known': len(compiled.states) - compiled.motion,
-            'scaled': self.is_scaled, 'extra': extra, 'levels': self.levels,
+            'scaled': compiled.equations.inconsistent == 'error',
+            'extra': extra, 'levels': self.levels,
             'uindex': compiled.u_index.tolist(), 'work': self.has_work,
             'tables': [{'breaks': table.path.x.tolist(),
                         'rows': table.path.c.T.tolist()}

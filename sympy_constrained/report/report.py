@@ -10,11 +10,12 @@ from string import Template
 import numpy as np
 
 from ..analysis.integrability.classification import classify_constraints
-from ..errors import ConstrainedDynamicsError, MissingIngredientError
+from ..errors import ConstrainedDynamicsError
 from ..graph import substitute
 from ..model.call_signatures import arguments_of
 from ..model.equations import EquationsOfMotion, announce
 from ..model.units import units_of
+from ..numeric.codegen.walk import library
 from ..numeric.compiled import CompiledEquations
 from ..numeric.integrate.arguments import check_sizes
 from ..numeric.manifold.consistent_state import consistent_state
@@ -56,14 +57,8 @@ class Report:
 
         Needs the package anywidget (the extra ``report``).
         """
-        try:
-            import anywidget
-            import traitlets
-        except ImportError as error:
-            raise MissingIngredientError(
-                "anywidget is not installed, which a widget needs. Install "
-                "it: `python -m pip install anywidget`; or show the report "
-                "itself.") from error
+        anywidget = library('anywidget', 'anywidget')
+        traitlets = library('traitlets', 'traitlets')
 
         class Widget(anywidget.AnyWidget):
             _esm = text_of('widget.js')
@@ -167,7 +162,7 @@ def report(method, start, constants=None, inputs=None, *, title=None,
                   lines=lines, contacts=contacts, surfaces=surfaces,
                   springs=springs, origin=origin, frame=frame)
     scene.add_forces(method, forces, rows)
-    data = functions.data(functions.write_extra(scene.drift))
+    data = functions.data(functions.write_extra(*scene.drift))
     scene.write()
     equations = compiled.equations
     name = str(title or type(method).__name__)

@@ -84,16 +84,16 @@ class Scene:
     @property
     def drift(self):
         """Builder and velocity of an origin that is at rest for an instant
-        only, or None.
+        only.
         """
-        return (self.g, [ref for ref, in self.find._drift]) if (
-            self.find.drifts) else None
+        return (None, []) if self.find.drift is None else (
+            self.g, [ref for ref, in self.find.drift])
 
     def write(self):
         """Write the function of all places, and where paths begin."""
         self.functions.write_refs('places', self.g, self.refs, (),
                                   self.numbers)
-        self.data['drifts'] = self.find.drifts
+        self.data['drifts'] = self.find.drift is not None
         self.data['positions'] = [k for refs, k in self.where.items()
                                   if len(refs) == 3]
 
@@ -188,9 +188,7 @@ class Scene:
                 self.find.system is not None
                 and equations.u == self.find.system.u
                 and equations.multipliers):
-            points = self.added(self.find._kinematics)
-            if points:
-                self.data |= {'forces': 'added', 'attack': points}
+            self.add_changes(self.find._kinematics)
 
     def add_given(self, forces, equations):
         """Write forces in states and multipliers."""
@@ -201,11 +199,8 @@ class Scene:
         lost = set(self.unknown(refs)).difference(map(str, multipliers))
         if lost:
             raise unknown(sorted(lost), 'a force')
-        self.functions.write_refs('given', self.g, refs, multipliers,
-                                  self.numbers)
-        self.data |= {'forces': ', '.join(forces), 'attack': [
-            self.place(self.find.position(place))
-            for place, _ in forces.values()]}
+        self.write_forces('given', ', '.join(forces), self.g, refs,
+                          multipliers, [place for place, _ in forces.values()])
 
     def add_reactions(self, method, equations, rows):
         """Write the forces of joints and rows; returns whether they exist."""
@@ -219,7 +214,7 @@ class Scene:
             return False
         where = {name: x.location for name, x in found.items()
                  if isinstance(x.location, Point)
-                 and self.find.has(x.location)}
+                 and x.location in self.find.points}
         g, out = found.graph.load(None, tuple(where))
         refs = [ref for name in where for ref, in out[name][:3]]
         known = {equations.t, *equations.states, *equations.constants,
@@ -229,21 +224,18 @@ class Scene:
                 found.accelerations != tuple(
                     x.diff(equations.t) for x in equations.u)):
             return False
-        self.functions.write_refs('reactions', g, refs, found.accelerations,
-                                  self.numbers)
-        self.data |= {'forces': 'reactions', 'attack': [
-            self.place(self.find.position(x)) for x in where.values()]}
+        self.write_forces('reactions', 'reactions', g, refs,
+                          found.accelerations, where.values())
         return True
 
-    def added(self, kinematics):
-        """Write ``m*J*z`` for the accelerations ``z`` that constraints add;
-        returns the points.
+    def add_changes(self, kinematics):
+        """Write ``m*J*z`` for the accelerations ``z`` that constraints add.
         """
         g, symbols = self.g, [Dummy() for _ in kinematics.speeds]
         z = [g.input(x, dynamic=True) for x in symbols]
         refs, points = [], []
         for body in self.find.bodies:
-            if not self.find.has(body.masscenter):
+            if body.masscenter not in self.find.points:
                 continue
             with suppress(KinematicsError):
                 velocity = kinematics.velocity(
@@ -254,10 +246,15 @@ class Scene:
                     refs += [g.mul(mass, g.sum(
                         g.mul(column[i], z[k])
                         for k, column in columns.items())) for i in range(3)]
-                    points.append(self.place(
-                        self.find.position(body.masscenter)))
-        self.functions.write_refs('forces', g, refs, symbols, self.numbers)
-        return points
+                    points.append(body.masscenter)
+        if points:
+            self.write_forces('forces', 'added', g, refs, symbols, points)
+
+    def write_forces(self, name, title, g, refs, symbols, places):
+        """Write forces at places as a function of further ``symbols``."""
+        self.functions.write_refs(name, g, refs, symbols, self.numbers)
+        self.data |= {'forces': title, 'attack': [
+            self.place(self.find.position(x)) for x in places]}
 
     # -- view ------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from sympy import Symbol, latex
 from .._compat import positions
 from ..errors import check_kind
 from ..model.call_signatures import arguments_of
+from ..model.geometry import breadth_first
 from ..model.units import units_of
 from ..numeric.names import label
 from ..numeric.trajectory import Trajectory
@@ -92,11 +93,9 @@ def rows_of(trajectory):
 
 def paths_of(system):
     """Pairs of coordinates that locate a point in a plane."""
-    found, points = {}, [body.masscenter for body in system.bodies]
-    for point in points:
-        for other, vector in positions(point).items():
-            if other not in points:
-                points.append(other)
+    found, centres = {}, [body.masscenter for body in system.bodies]
+    for point, _ in breadth_first(centres, positions):
+        for vector in positions(point).values():
             for numbers, _ in vector.args:
                 bare = [x for x in numbers if x in system.q]
                 if len(bare) == 2:

@@ -55,7 +55,7 @@ class Drawables:
                          else frame != find.frame)
                         and not numbers.has(_compat.time_symbol())
                         for numbers, frame in vector.args):
-                    if vector.args and find.has(there):
+                    if vector.args and there in find.points:
                         pairs.append((here, there))
                     if is_rigid:
                         reached.append(there)
@@ -67,7 +67,7 @@ def located_bodies(find):
     """Bodies with positions and axes (or None), and why others are lost."""
     found, lost = [], []
     for body in find.bodies:
-        if not find.has(body.masscenter):
+        if body.masscenter not in find.points:
             lost.append(body.name)
             continue
         oriented = isinstance(body, RigidBody) and find.is_oriented(

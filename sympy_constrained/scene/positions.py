@@ -47,7 +47,8 @@ class Positions:
     instant only, like that of a wheel on the road: then the velocity of a
     mass centre is not the rate of its position from there, and the
     difference is integrated. ``seeds`` are Points that must have a position,
-    the most important first; ``numbers`` maps constants to values.
+    the most important first; ``numbers`` maps constants to values, ``points``
+    Points to references. ``drift`` is the difference, if any.
     """
 
     def __init__(self, trajectory, model=None, seeds=(), origin=None,
@@ -58,8 +59,7 @@ class Positions:
                       if not isinstance(place, str)}
         self.numbers = {**trajectory.constants, **{
             key: number(value) for key, value in (constants or {}).items()}}
-        self._states = Names(trajectory.states, 'state')
-        self._quantities, self._of_point, self._drift = [], {}, None
+        self._quantities, self.points, self.drift = [], {}, None
         self.bodies, self._speeds = (), ()
         self.frame, self.origin = frame, None
         if system is None:
@@ -87,27 +87,13 @@ class Positions:
             if x not in system.u:
                 self._builder.bound[x] = ref
 
-    def _state(self, item):
-        """Position of a state, in a trajectory from a file by its name."""
-        known = self._states.objects
-        return next((known.index(name) for name in (item, label(item))
-                     if name in known), None)
-
     # -- what is wanted --------------------------------------------------
-
-    @property
-    def drifts(self):
-        """Whether the origin is at rest for an instant only."""
-        return self._drift is not None
-
-    def has(self, point):
-        return point in self._of_point
 
     def place(self, name):
         """The place of a name: given by the user, a body or a point."""
         if not isinstance(name, str):
             return name
-        known = {**{point.name: point for point in self._of_point},
+        known = {**{point.name: point for point in self.points},
                  **{body.name: body.masscenter for body in self.bodies},
                  **self.given}
         if name not in known:
@@ -160,7 +146,7 @@ class Positions:
 
     def _point(self, point):
         self._need_frame(point)
-        if point not in self._of_point:
+        if point not in self.points:
             raise KinematicsError(f"Point {point} has no position" + (
                 f": no point that it is connected to is at rest in "
                 f"{self.frame}. Set the velocity of the fixed point to zero, "
@@ -169,7 +155,7 @@ class Positions:
                 f" relative to {self.origin}, the origin of the picture. Set "
                 "it with `set_pos`, pass another `origin`, or leave the "
                 "point out."), point=point)
-        return self._of_point[point]
+        return self.points[point]
 
     def _expressions(self, place):
         if not isinstance(place, (tuple, list, MatrixBase)) or (
@@ -183,12 +169,13 @@ class Positions:
         """An expression, or the state or constant of a name."""
         if not isinstance(entry, str):
             return entry
-        names = Names([*self._states, *self.numbers], 'state or constant')
+        states = self.trajectory.states
+        names = Names([*states, *self.numbers], 'state or constant')
         k, = names.indices([entry], 'place')
         found = names.objects[k]
         if not isinstance(found, str):
             return found
-        return Symbol(found) if k >= len(self._states) else (
+        return Symbol(found) if k >= len(states) else (
             Function(found)(_compat.time_symbol()))
 
     # -- origin ----------------------------------------------------------
@@ -197,21 +184,21 @@ class Positions:
         """Choose the origin and locate all points connected to it."""
         centres = [body.masscenter for body in self.bodies]
         if origin is not None:
-            self.origin, self._of_point = self._kinematics.positions(
+            self.origin, self.points = self._kinematics.positions(
                 [origin], origin)
             return
         for point in [*centres, *seeds]:
-            if point in self._of_point:
+            if point in self.points:
                 continue
             start, found = self._kinematics.positions([point])
             at_rest = _compat.velocity(start, self.frame) == 0
-            if at_rest or not self._of_point:
-                self.origin, self._of_point = start, found
+            if at_rest or not self.points:
+                self.origin, self.points = start, found
             if at_rest:
                 break
         if self.origin is not None:
-            self._drift = self._drift_of(
-                [p for p in centres if p in self._of_point])
+            self.drift = self._drift_of(
+                [p for p in centres if p in self.points])
 
     def _drift_of(self, centres):
         """Velocity of the origin, if it is at rest for an instant only."""
@@ -220,11 +207,11 @@ class Positions:
                 velocity = self._kinematics.velocity(centre, self.frame)
             except KinematicsError:
                 continue
-            rate = map(self._kinematics.bias, self._of_point[centre])
+            rate = map(self._kinematics.bias, self.points[centre])
             refs = list(map(self._builder.sub, velocity, rate))
             return [[ref] for ref in refs] if any(refs) else None
         if _compat.velocity(self.origin, self.frame) != 0:
-            self.origin, self._of_point = None, {}
+            self.origin, self.points = None, {}
         return None
 
     # -- numbers ---------------------------------------------------------
@@ -233,9 +220,9 @@ class Positions:
         """Fill in the values of all quantities at the times."""
         times = np.asarray(times, float)
         path = np.zeros((len(times), 3))
-        if self.drifts and len(times) > 1:
+        if self.drift is not None and len(times) > 1:
             dense = finer(times, FINER)
-            rates, = self._values([self._drift], dense)
+            rates, = self._values([self.drift], dense)
             sign = np.sign(dense[-1] - dense[0])
             path = CubicSpline(sign*dense, sign*rates[:, :, 0]
                                ).antiderivative()(sign*times)
@@ -256,9 +243,8 @@ class Positions:
         if inputs.given:
             graph = with_given(graph, rows, inputs.given)
         known, _ = self._known(graph, times, x)
-        for k, item in enumerate(inputs.called):
-            known[item] = np.array([inputs.values(t, state)[k]
-                                    for t, state in zip(times, x)])
+        called = [inputs.values(t, state) for t, state in zip(times, x)]
+        known.update(zip(inputs.called, np.transpose(called)))
         arguments = {item: Symbol(f'x{i}') for i, item in enumerate(known)}
         found = Generated(graph, rows, arguments, {}).batch(
             len(times), *known.values())
@@ -266,24 +252,16 @@ class Positions:
 
     def _known(self, graph, times, x):
         """Symbol -> values, and the inputs without values."""
-        known, others, run = {}, [], self.trajectory
-        multipliers = dict(zip(map(label, run.multiplier_names),
-                               run.multipliers.T))
-        order = np.argsort(run.t)
-        for item in graph.symbols():
-            k, value = self._state(item), self.numbers.get(
-                item, self.numbers.get(str(item)))
-            if item == graph.time:
-                known[item] = times
-            elif k is not None:
-                known[item] = x[:, k]
-            elif value is not None:
-                known[item] = value
-            elif label(item) in multipliers:
-                known[item] = np.interp(times, run.t[order], multipliers[
-                    label(item)][order])
-            else:
-                others.append(item)
+        run, order = self.trajectory, np.argsort(self.trajectory.t)
+        values = {
+            label(name): np.interp(times, run.t[order], column[order])
+            for name, column in zip(run.multiplier_names, run.multipliers.T)}
+        # In a trajectory from a file, states and constants are names.
+        values |= {**self.numbers, **dict(zip(run.states, x.T)),
+                   graph.time: times}
+        known = {item: values.get(item, values.get(label(item)))
+                 for item in graph.symbols()}
+        others = [item for item, value in known.items() if value is None]
         self._check(others)
         return known, others
 

@@ -175,7 +175,6 @@ class SceneItems:
             side, axis=-1, keepdims=True), 1e-12)
 
     def _add_springs(self, springs, extent):
-        """Coils between two places each."""
         for name, (start, end) in springs:
             along = end.values - start.values
             self.items.insert(0, Curve(
@@ -273,7 +272,6 @@ def line_items(lines):
 
 
 def bar_items(bones, color, shown):
-    """Bars of the moving bodies, with pins at their ends."""
     for body, pairs in bones.items():
         if body not in color or not pairs:
             continue
@@ -315,7 +313,6 @@ def point_items(points, colors, trails):
 
 
 def trail(values, color, alpha=1.):
-    """The path of a point in space."""
     return Trail(values, {**TRAIL, 'color': color, 'alpha': alpha},
                  np.broadcast_to(np.eye(3), (len(values), 3, 3)),
                  np.zeros_like(values))

@@ -204,6 +204,10 @@ def mass_spectrum(compiled, M):
     """
     if M.shape[-2:] != (len(compiled.u_index),)*2:
         M = M[..., :0, :0]
+    return spectrum(M)
+
+
+def spectrum(M):
     diagonal = np.abs(np.diagonal(M, axis1=-2, axis2=-1))
     largest = diagonal.max(axis=-1, initial=0., keepdims=True)
     scale = 1/np.sqrt(np.where(diagonal > 0, diagonal, np.where(
