@@ -179,8 +179,9 @@ def quaternions(system):
     frames = [body.frame for body in system.bodies if hasattr(body, 'frame')]
     kinematics = kinematics_of(system)
     for residual in kinematics.rotation_residuals(frames):
-        yield list(map(system.q.index,
-                       kinematics.builder.symbols_of(residual)))
+        found = kinematics.builder.symbols_of(residual)
+        if {*found} <= {*system.q}:
+            yield list(map(system.q.index, found))
 
 
 def random_states(model, compiled, seed, units=()):
