@@ -113,7 +113,7 @@ def with_rotations(system):
     if not frames:
         return system
     kinematics = kinematics_of(system)
-    residuals = kinematics.rotation_residuals(frames)
+    residuals = kinematics.rotation_residuals(frames, kinematics.q)
     if not residuals:
         return system
     g = kinematics.builder

@@ -1,5 +1,6 @@
 """Derive, evaluate and judge every formulation of a model."""
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from ..analysis.constraint_rank import constraint_report
 from ..errors import (
     ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
-    SimulationError)
+    SimulationError, check_kind)
 from ..methods import UdwadiaKalabaMethod
 from ..model.build import kinematics_of
 from ..models import Model, model as ready_model
@@ -88,6 +89,10 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
         If no motion exists from the start.
 
     """
+    for name, value in (
+            ('constants', constants), ('start', start), ('inputs', inputs)):
+        check_kind(name, value or {}, Mapping,
+                   "Give a dictionary of its symbols and their values.")
     if isinstance(model, str):
         model = ready_model(model)
     elif not isinstance(model, Model):
@@ -178,10 +183,9 @@ def quaternions(system):
     """Positions of coordinates that make a rotation only at the norm one."""
     frames = [body.frame for body in system.bodies if hasattr(body, 'frame')]
     kinematics = kinematics_of(system)
-    for residual in kinematics.rotation_residuals(frames):
-        found = kinematics.builder.symbols_of(residual)
-        if {*found} <= {*system.q}:
-            yield list(map(system.q.index, found))
+    for residual in kinematics.rotation_residuals(frames, kinematics.q):
+        yield list(map(system.q.index,
+                       kinematics.builder.symbols_of(residual)))
 
 
 def random_states(model, compiled, seed, units=()):

@@ -188,16 +188,18 @@ class Geometry:
             (sum(map(mul, values[i], values[j])) - (i == j)) % PRIME == 0
             for i, j in UPPER)
 
-    def rotation_residuals(self, frames):
-        """Entries of ``R*R^T - 1`` that are more than rounding."""
+    def rotation_residuals(self, frames, q):
+        """Entries of ``R*R^T - 1`` in ``q`` alone that are no rounding."""
         g, residuals = self.builder, {}
+        others = ~g.mask(q)
         for parent, child in dict.fromkeys(
                 link for frame in frames
                 for link in pairwise(self.way_to(frame))):
             R = self._edge(parent, child)
             entries = ((g.dot(R[i], R[j]), int(i == j)) for i, j in UPPER)
             residuals.update((abs(g.sub(x, y)), None) for x, y in entries
-                             if not g.same_value(x, y))
+                             if not g.mask((x, y)) & others
+                             and not g.same_value(x, y))
         return list(residuals)
 
     def total(self, axes, parts):

@@ -1,7 +1,7 @@
 """Ready models, comparisons, pictures and the command line."""
 from errors.parts import Case, flat, kane
 from sympy_constrained import classify_constraints
-from sympy_constrained.comparison import check_method
+from sympy_constrained.comparison import check_method, compare
 from sympy_constrained.methods import hamiltonian_equations
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
@@ -34,6 +34,8 @@ CASES = (
           ('method', lambda: model('rolling_disc').form('a'),
            'Give a class, such as'),
           ('cls', lambda: check_method('a'), 'Give a class of methods'),
+          ('start', lambda: compare('four_bar', start='a'),
+           'Give a dictionary of its symbols'),
           ('sample', lambda: classify_constraints(FLAT, 'a'),
            'Give a dictionary of symbols'),
           ('values', lambda: FLAT.closed_form.evaluate('a'),
