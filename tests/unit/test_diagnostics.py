@@ -4,7 +4,7 @@ import warnings
 import numpy as np
 import pytest
 from mpmath import fp, mp
-from sympy import Rational, sin, sqrt, symbols
+from sympy import Matrix, Rational, sin, sqrt, symbols
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, RigidBody, System, dynamicsymbols,
     inertia)
@@ -154,6 +154,15 @@ def test_rows_that_never_hold_are_an_error(rows, residuals, monkeypatch):
     assert 'residual of 0.0' not in text
     assert contexts.count(mp) < contexts.count(fp)
     assert all(part in text for part in residuals)
+
+
+def test_direction_cosines_that_are_constants_are_no_rows():
+    N, P = ReferenceFrame('N'), Point('P')
+    B = N.orientnew('B', 'DCM', Matrix([[a, b, 0], [-b, a, 0], [0, 0, 1]]))
+    P.set_vel(N, X*B.x)
+    found = VoronetsMethod(N, [x], [y], [y - X], bodies=[
+        RigidBody('body', P, B, m, (inertia(B, 1, 1, 1), P))])
+    assert constraint_report(found).rank == 0
 
 
 # Samples
