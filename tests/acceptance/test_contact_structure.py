@@ -602,8 +602,9 @@ def test_ball_located_in_its_tube(names):
         contact = PointContact(
             'c', RigidBody('ground', O, N), RigidBody('ball', C, B),
             surface, SphereSurface(B, C, radius, pole=B.z))
-        assert contact.gap != 0
+        assert contact.gap != 0     # the ball does not leave a plane
         assert len(contact.holonomic_constraints) == rows
+        assert len(contact.nonholonomic_constraints) == 1
 
 
 def test_contact_points_have_the_velocity_of_the_material():
