@@ -8,7 +8,9 @@ import copyreg
 
 from sympy import ImmutableDenseMatrix
 from sympy.core.function import UndefinedFunction
-from sympy.physics.mechanics import dynamicsymbols, method as _method
+from sympy.physics.mechanics import (
+    Point, ReferenceFrame, WrappingPathway, WrappingSphere, dynamicsymbols,
+    method as _method)
 
 try:                                    # the development version
     MethodBase = _method.MethodBase
@@ -54,6 +56,17 @@ def velocity(point, inertial):
 def acceleration(point, inertial):
     """The acceleration that the user has set, or None."""
     return point._acc_dict.get(inertial)
+
+
+def wrapping_pulls():
+    """Whether a positive force on a ``WrappingPathway`` pulls, against its
+    documentation and the signs of springs, dampers and muscles.
+    """
+    N, center = ReferenceFrame('N'), Point('center')
+    path = WrappingPathway(
+        center.locatenew('A', N.x), center.locatenew('B', N.y),
+        WrappingSphere(1, center))
+    return path.to_loads(1)[0].vector.dot(N.y) > 0
 
 
 def kane_parts(method):

@@ -195,10 +195,13 @@ class PointContact(ContactKinematics, ContactReactions):
 
     @cached_property
     def nonholonomic_constraints(self) -> list[Expr]:
-        """The 0, 2 or 3 rows of the mode."""
-        rolling = list(self.slip_velocity) if self.mode != 'sliding' else []
-        return rolling + ([self.pivot_speed] if self.mode == 'no_pivoting'
-                          else [])
+        """The 0, 2 or 3 rows of the mode, without those that are zero because
+        the bodies move in a plane.
+        """
+        rows = list(self.slip_velocity) if self.mode != 'sliding' else []
+        if self.mode == 'no_pivoting':
+            rows.append(self.pivot_speed)
+        return [row for row in rows if row != 0]
 
     @cached_property
     def velocity_constraints(self) -> list[Expr]:

@@ -12,15 +12,27 @@ from ..graph import GraphBuilder, read
 
 
 class ContactEvent(NamedTuple):
-    """A function of ``(t, x)`` with the attributes of an event."""
+    """A function of ``(t, x)`` with the attributes of an event.
+
+    ``function`` takes the constants of ``compiled``, too. A run calls it with
+    its own ones, which :meth:`with_values` inserts.
+    """
 
     function: object
+    compiled: object
     direction: int
     terminal: bool | int
     passed: str                 # the error if the event lies in the past
+    p: object = None
 
     def __call__(self, t, x):
-        return float(self.function(t, x))
+        return float(self.function(t, x, self.p))
+
+    def with_values(self, constants):
+        """The event with other values of those constants that it has."""
+        return self._replace(p=self.compiled.parameters(
+            {x: v for x, v in constants.items()
+             if x in self.compiled.constants}))
 
 
 class ContactReactions:
@@ -75,25 +87,25 @@ class ContactReactions:
             if k is not None]
 
     def _forces(self, method, compiled, *forces):
-        """Sums of weighted multipliers as a function of ``(t, x)``."""
+        """Sums of weighted multipliers as a function of ``(t, x, p)``."""
         forces = [[(k, compiled.expression(weight) if weight != 1 else None)
                    for k, weight in force] for force in forces]
         count, is_checked = len(rows_of(method)), False
 
-        def values(t, x):
+        def values(t, x, p):
             nonlocal is_checked
             weights = [[0.]*count for _ in forces]
             for row, force in zip(weights, forces):
                 for k, weight in force:
-                    row[k] += 1. if weight is None else weight(t, x)
-            if not is_checked and not compiled.are_unique(weights, t, x):
+                    row[k] += 1. if weight is None else weight(t, x, p)
+            if not is_checked and not compiled.are_unique(weights, t, x, p):
                 warn(f"The forces of {self.name} are not unique: its rows "
                      "depend on others, such as those of another contact of "
                      "the body. Its events use those of least norm, which "
                      "depend on the units of the rows. Drop the redundant "
                      "rows that carry no force.", stacklevel=2)
             is_checked = True
-            return weights @ compiled.multipliers(t, x)
+            return weights @ compiled.multipliers(t, x, p)
 
         return values
 
@@ -103,13 +115,15 @@ class ContactReactions:
         """
         force = self._forces(method, compiled, self._normal_weights(method))
         return ContactEvent(
-            lambda t, x: force(t, x)[0], -1, terminal,
+            lambda t, x, p: force(t, x, p)[0], compiled, -1, terminal,
             f"The normal force of {self.name} pulls, so the bodies separate "
             "at once: simulate without the contact")
 
     def slip_event(self, method, compiled, friction, terminal=True):
         """Event for ``simulate``: friction exceeds ``friction*N``."""
-        rows = find_rows(method, self.nonholonomic_constraints[:2], self.name)
+        rows = find_rows(method, [
+            row for row in self.nonholonomic_constraints
+            if row in self.slip_velocity], self.name)
         if not rows:
             raise ConstraintError(
                 f"{self.name} slides, so it cannot begin to slip. Choose the "
@@ -118,12 +132,12 @@ class ContactReactions:
         forces = self._forces(method, compiled, self._normal_weights(method),
                               *([(k, 1)] for k in rows))
 
-        def excess(t, x):
-            normal, *others = forces(t, x)
+        def excess(t, x, p):
+            normal, *others = forces(t, x, p)
             return math.hypot(*others) - friction*normal
 
         return ContactEvent(
-            excess, 1, terminal,
+            excess, compiled, 1, terminal,
             f"Rolling of {self.name} needs more friction than available: "
             "begin with sliding")
 
@@ -141,13 +155,13 @@ class ContactReactions:
                if x not in compiled.constants}
         if self.gap is not None:
             return ContactEvent(compiled.expression(self.gap.xreplace(own)),
-                                -1, terminal, passed)
+                                compiled, -1, terminal, passed)
         near = dict(guess or {})
-        constants = {**own, **dict(zip(compiled.constants, map(
-            float, compiled.parameters())))}
 
-        def distance(t, x):
-            values = {**constants, dynamicsymbols._t: t,
+        def distance(t, x, p):
+            values = {**own, dynamicsymbols._t: t,
+                      **dict(zip(compiled.constants, map(
+                          float, compiled.parameters(p)))),
                       **dict(zip(compiled.states, map(float, x)))}
             for known in near:
                 values.pop(known, None)
@@ -156,7 +170,7 @@ class ContactReactions:
             near.update(found)
             return float(gap)
 
-        return ContactEvent(distance, -1, terminal, passed)
+        return ContactEvent(distance, compiled, -1, terminal, passed)
 
 
 def rows_of(method):

@@ -82,11 +82,12 @@ class JointReactions(dict):
         The derivatives of the speeds, inputs of the graph.
     """
 
-    def __init__(self, graph, frame, places, accelerations):
+    def __init__(self, graph, frame, places, accelerations, constants):
+        self.graph, self.frame = with_values(graph, constants), frame
         super().__init__({
-            name: JointReaction(name, *place, frame, graph)
+            name: JointReaction(name, *place, frame, self.graph)
             for name, place in places.items()})
-        self.graph, self.frame = graph, frame
+        self._general, self._constants = graph, constants
         self.accelerations = tuple(accelerations)
 
     def __repr__(self):
@@ -106,13 +107,16 @@ class JointReactions(dict):
         known = {eom.t, *compiled.states, *compiled.constants,
                  *compiled.specifieds, *compiled.inputs.expressions,
                  *self.accelerations}
-        lost = [str(x) for x in self.graph.symbols() if x not in known]
+        graph = with_values(self._general, {    # those of a run come first
+            x: value for x, value in self._constants.items()
+            if x not in known})
+        lost = [str(x) for x in graph.symbols() if x not in known]
         if lost:
             raise MissingIngredientError(
                 f"The reactions depend on {', '.join(lost)}, which the "
                 "equations of motion do not contain. Pass the values as "
                 "`constants` of `joint_reactions`.", symbols=tuple(lost))
-        values = compiled.group(self.graph, tuple(self), self.accelerations)
+        values = compiled.group(graph, tuple(self), self.accelerations)
 
         def reactions(t, x, p=None):
             rates = compiled.rhs(t, x, p)[..., compiled.u_index]
@@ -149,11 +153,18 @@ def joint_reactions(method, joints, rows, frame, constants):
         places |= {x.name: (x.child_point, tree.name_of(x.child_point))
                    for x in tree.joints}
     check_known('constants', constants, (*g.inputs, *system.symbols))
+    return JointReactions(frozen(g, **wrenches), balance.axes, places,
+                          [x.diff(system.t) for x in system.u], constants)
+
+
+def with_values(graph, constants):
+    """A graph of columns with values of some constants."""
+    if not constants:
+        return graph
+    g, out = graph.load()
     values = {read(g, x): read(g, value) for x, value in constants.items()}
-    graph = frozen(g, **{name: substitute(g, numbers, values)
-                         for name, numbers in wrenches.items()})
-    return JointReactions(graph, balance.axes, places,
-                          [x.diff(system.t) for x in system.u])
+    return frozen(g, **{name: substitute(g, [x for x, in rows], values)
+                        for name, rows in out.items()})
 
 
 def check_located(system, balance, lam, located):

@@ -100,7 +100,8 @@ class Reactions:
             The axes of numbers, by default the inertial ones.
         constants : mapping, optional
             Symbol -> value of constants that the equations of motion do not
-            contain, such as a weight that a joint carries.
+            contain, such as a weight that a joint carries. Along a motion
+            those that they contain have the values of the motion.
 
         Returns
         =======

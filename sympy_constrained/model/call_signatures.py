@@ -18,6 +18,7 @@ from .. import _compat
 from ..errors import (
     ConstrainedDynamicsError, ConstraintError, KinematicsError,
     UnsupportedFeatureError, check_kind, raise_problems)
+from .loads import loads_of
 
 
 def kane_shape(frame, q_ind, u_ind, kd_eqs=None, q_dependent=None,
@@ -140,8 +141,7 @@ def hint_for(key, parameters, options):
 def arguments_of(model):
     """Shape and arguments of a ``System``, ``KanesMethod``, ... object."""
     if isinstance(model, System):
-        loads = list(chain(model.loads, *(
-            actuator.to_loads() for actuator in model.actuators)))
+        loads = [*model.loads, *chain(*map(loads_of, model.actuators))]
         velocity = list(model.velocity_constraints)
         return 'kane', {
             'frame': model.frame, 'q_ind': list(model.q_ind),

@@ -1,8 +1,25 @@
 """Forces and torques: checked, located and summed on the graph."""
-from sympy.physics.mechanics import Particle, RigidBody
+from warnings import warn
+
+from sympy.physics.mechanics import Particle, RigidBody, WrappingPathway
 from sympy.physics.vector import Point, ReferenceFrame, Vector
 
+from .. import _compat
 from ..errors import raise_problems
+
+
+def loads_of(actuator):
+    """The loads of an actuator, with a warning if SymPy has their sign wrong.
+    """
+    path = getattr(actuator, 'pathway', None)
+    if isinstance(path, WrappingPathway) and _compat.wrapping_pulls():
+        warn(f"A positive force on {path!r} pulls its ends together in this "
+             "version of SymPy, but its springs, dampers and muscles count a "
+             "positive force as one that pushes: a damper feeds energy. Give "
+             "`pathway.to_loads(-actuator.force)` as loads in place of the "
+             "actuator, or `pathway.to_loads(force)` if the sign is meant.",
+             stacklevel=2)
+    return actuator.to_loads()
 
 
 def parse_loads(loads):
@@ -12,7 +29,7 @@ def parse_loads(loads):
     pairs, problems = [], []
     for k, load in enumerate(loads or ()):
         if hasattr(load, 'to_loads'):
-            pairs.extend(parse_loads(load.to_loads()))
+            pairs.extend(parse_loads(loads_of(load)))
             continue
         try:
             location, vector = load

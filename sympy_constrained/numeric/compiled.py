@@ -333,9 +333,9 @@ class CompiledEquations(Evaluator):
         return self._solved((), t, x, p, solver, is_checked=True)[1][
             ..., self.motion:]
 
-    def are_unique(self, combinations, t, x):
+    def are_unique(self, combinations, t, x, p=None):
         """Whether these linear combinations of multipliers are unique."""
-        W = self.evaluate(('W',), t, x)['W'][:, self.motion:]
+        W = self.evaluate(('W',), t, x, p)['W'][:, self.motion:]
         sizes = norms_of(W.T)
         _, sigma, turn = np.linalg.svd(W/sizes)
         rank = np.sum(sigma > REDUNDANT*sigma.max(initial=0))

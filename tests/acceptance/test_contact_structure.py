@@ -8,7 +8,7 @@ import pytest
 from sympy import Rational, Symbol, cos, pi, sin, sqrt, symbols
 from sympy.physics.mechanics import (
     Force, KanesMethod, LagrangesMethod, Point, ReferenceFrame, RigidBody,
-    System, dynamicsymbols, inertia)
+    System, dynamicsymbols)
 
 from contacts import (
     ANGLES, FORMULATIONS, GRAVITY, GUESS, STATES, Scene, accelerations,
@@ -506,8 +506,7 @@ def test_a_ball_that_osculates_its_bowl_is_refused():
             formulation='augmented')
         start = contact, scene, (0,)*6, 1, 0, pi/2, 0, 0
         if bend == 1:
-            with pytest.raises(ConstraintError, match=(
-                    'K1 . K2 is singular at this contact: .*osculate')):
+            with pytest.raises(ConstraintError, match='singular .*osculate'):
                 closed(*start)
         else:
             found = closed(*start)
@@ -533,10 +532,8 @@ def test_a_cart_is_not_taken_for_the_ground():
 
 
 def test_unknown_motion_is_told():
-    N, B, O, C = (ReferenceFrame('N'), ReferenceFrame('B'), Point('O'),
-                  Point('C'))
-    table = RigidBody('table', O, N)
-    body = RigidBody('body', C, B, 1, (inertia(B, 1, 1, 1), C))
+    N, B, O, C = (*map(ReferenceFrame, 'NB'), *map(Point, 'OC'))
+    table, body = RigidBody('table', O, N), RigidBody('body', C, B)
     pair = PlaneSurface(N, O, N.z), SphereSurface(B, C, 1)
     C.set_pos(O, dynamicsymbols('z')*N.z)
     with pytest.raises(ConstraintError, match='not oriented|not connected'):
@@ -557,8 +554,7 @@ def test_a_frame_that_is_not_turned_from_the_inertial_one_is_told():
     contact = PointContact(
         'c', RigidBody('table', O, A), RigidBody('ball', C, B),
         PlaneSurface(A, O, A.z), SphereSurface(B, C, 1), frame=N)
-    with pytest.raises(KinematicsError, match=(
-            'Frame B of ball has no angular velocity in N. Orient it')):
+    with pytest.raises(KinematicsError, match='B of ball has no .* in N. Or'):
         contact.relative_angular_velocity
 
 
@@ -603,7 +599,8 @@ def test_ball_located_in_its_tube(names):
             'c', RigidBody('ground', O, N), RigidBody('ball', C, B),
             surface, SphereSurface(B, C, radius, pole=B.z))
         assert contact.gap != 0
-        assert len(contact.holonomic_constraints) == rows
+        assert (len(contact.holonomic_constraints), len(    # in a plane
+            contact.nonholonomic_constraints)) == (rows, 1)
 
 
 def test_contact_points_have_the_velocity_of_the_material():
@@ -659,8 +656,7 @@ def surfaces(frame, point):
 @pytest.mark.parametrize('kind', ['ellipsoid', 'vase', 'saddle'])
 def test_a_surface_without_axis_tells_so(kind):
     surface = surfaces(ReferenceFrame('F'), Point('O'))[kind]
-    with pytest.raises(UnsupportedFeatureError,
-                       match=f'{type(surface).__name__} was .* without an'):
+    with pytest.raises(UnsupportedFeatureError, match='was .* without an'):
         surface.axis
 
 

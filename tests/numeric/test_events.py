@@ -10,7 +10,7 @@ from sympy import cos, pi, sin
 from sympy.physics.mechanics import dynamicsymbols
 from sympy.utilities.lambdify import implemented_function
 
-from mechanisms import m, particle, t, x, y
+from mechanisms import g, m, particle, t, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstraintError, SimulationError
 from sympy_constrained.numeric import (
@@ -108,18 +108,20 @@ def test_events_of_several_functions_are_in_order():
 def test_a_singular_configuration_is_announced():
     """On x*y = 0 two lines cross at the origin."""
     cross = compile_equations(UdwadiaKalabaMethod(
-        m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[x*y]), {m: 1})
-    far, near = (simulate(cross, 2, [1, 0, -1, 0],
-                          events=singular_event(cross, threshold))
-                 for threshold in (0.1, 1e-3))
+        m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[(x - g)*y]),
+        {m: 1, g: 0})
+    start = [1, 0, -1, 0]
+    far, near = (simulate(cross, 2, start, events=singular_event(cross, size))
+                 for size in (0.1, 1e-3))
     assert far.reason is near.reason is Reason.EVENT
     assert 0.8 < far.t[-1] < near.t[-1] < 1
     assert near.condition[-1] == pytest.approx(1e-3, rel=1e-3)
     with pytest.raises(ConstraintError, match='nearer to a singular'):
         simulate(cross, 1, [0.01, 0, 1, 0], events=singular_event(cross, 0.5))
     event = singular_event(cross, 0.01)
-    assert event(0., np.array([1., 0., -1., 0.])) > 0
-    assert event(0., np.zeros(4)) == -1
+    assert event(0., np.array(start)) > 0 and event(0., np.zeros(4)) == -1
+    later = simulate(cross.with_values({g: -1}), 3, start, events=event)
+    assert 1.8 < later.t[-1] < 2
     with pytest.raises(ValueError, match='`threshold` is 0;'):
         singular_event(cross, 0)
 

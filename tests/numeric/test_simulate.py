@@ -113,7 +113,7 @@ def test_a_solution_that_grows_without_bound(method):
 def test_a_run_that_would_need_days_ends_soon(monkeypatch):
     """A pendulum of no length turns faster and faster."""
     monkeypatch.setattr('sympy_constrained.numeric.integrate.ends.PACE', 200)
-    with pytest.raises(SimulationError, match='a length, a mass') as error:
+    with pytest.raises(SimulationError, match='mass.*dry fric') as error:
         simulate(particle([x**2 + y**2 - l**2]), 1, [1, 0, 0, 0],
                  constants={m: 1, g: 9.81, l: 0}, initial='project')
     motion = error.value.trajectory

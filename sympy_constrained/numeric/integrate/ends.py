@@ -23,9 +23,10 @@ USUALLY = (
 SLOW = (
     ". This usually means (a) a length, a mass or another constant that is "
     "zero or very small, so that the model moves very fast, (b) a stiff "
-    "model, for which `method='Rodas5P'` is made, or (c) a short `max_step` "
-    "or small tolerances. Correct these, shorten `t_span`, or pass a larger "
-    "`max_steps`")
+    "model, for which `method='Rodas5P'` is made, (c) a force that jumps, as "
+    "dry friction where sliding ends: stop there by an event, or make it "
+    "smooth, or (d) a short `max_step` or small tolerances. Correct these, "
+    "shorten `t_span`, or pass a larger `max_steps`")
 
 
 class Stop(Exception):

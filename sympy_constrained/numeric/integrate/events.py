@@ -210,10 +210,7 @@ def event_functions(functions, compiled) -> tuple:
         raise TypeError(
             f"`events` is {functions!r}, which is no function. Give a "
             "function of (t, x), or a list of functions.")
-    functions = tuple(
-        CrossingFunction(function, compiled)
-        if isinstance(function, Crossing) else function
-        for function in functions)
+    functions = tuple(of_run(function, compiled) for function in functions)
     for i, function in enumerate(functions):
         if not callable(function):
             raise TypeError(
@@ -226,6 +223,16 @@ def event_functions(functions, compiled) -> tuple:
                 f"`events[{i}]` cannot be called with (t, x) ({fault}). Give "
                 "a function of the time and the states.")
     return functions
+
+
+def of_run(function, compiled):
+    """An event with the constants of a run, not those it was made with."""
+    if isinstance(function, Crossing):
+        return CrossingFunction(function, compiled)
+    if hasattr(function, 'with_values'):
+        return function.with_values(
+            dict(zip(compiled.constants, compiled.parameters())))
+    return function
 
 
 def changed(old, new, direction):
@@ -247,6 +254,12 @@ class SingularEvent:
         self.compiled, self.threshold = compiled, threshold
         self.terminal = terminal
         self.solver = None
+
+    def with_values(self, constants):
+        """The event with other values of those constants that it has."""
+        return SingularEvent(self.compiled.with_values(
+            {x: v for x, v in constants.items()
+             if x in self.compiled.constants}), self.threshold, self.terminal)
 
     def __call__(self, t, x):
         if self.solver is None:
