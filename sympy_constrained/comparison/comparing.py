@@ -112,8 +112,9 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
     trajectory, moved, states = states_of(
         model, compiled, quaternions(method.system), seed, progress)
     report = constraint_report(
-        method, sample_of(equations, compiled, states), getattr(method, '_inconsistent', 'error')) if (
-            isinstance(method, UdwadiaKalabaMethod)) else method._report
+        method, sample_of(equations, compiled, states),
+        getattr(method, '_inconsistent', 'error')) if isinstance(
+            method, UdwadiaKalabaMethod) else method._report
     reference = Reference(model, method, report, compiled, states)
     first = Formulation(
         type(method).__name__, Verdict.REFERENCE, seconds=seconds,
