@@ -148,6 +148,11 @@ def joint_reactions(method, joints, rows, frame, constants):
         wrenches |= tree.reactions(chain(*acting.values()))
         places |= {x.name: (x.child_point, tree.name_of(x.child_point))
                    for x in tree.joints}
+    if not places:
+        raise MissingIngredientError(
+            "The model has no joints, and no row that has a place, so no "
+            "reaction is known. Pass `joints=` with a System or with tuples "
+            "(name, parent, child, point), or `rows=`.")
     check_known('constants', constants, (*g.inputs, *system.symbols))
     values = {read(g, x): read(g, value) for x, value in constants.items()}
     graph = frozen(g, **{name: substitute(g, numbers, values)
