@@ -17,7 +17,7 @@ from ..numeric.inputs import function_of
 from ..numeric.names import Names
 from ..timing import per_call, processor_time, time_limit
 from .recipes import NotTried, recipes
-from .reference import Reference
+from .reference import Reference, sample_of, used
 from .result import AGREE, Comparison, Formulation, Verdict
 from .sympy_methods import sympy_recipes
 
@@ -111,16 +111,14 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
         start=by_symbol(model.start, 'state', equations.states),
         inputs=by_symbol(model.inputs, 'specified function', (
             y for x in equations.specifieds for y in (function_of(x), x))))
-    compiled = compile_equations(equations, {
-        x: value for x, value in model.parameters.items()
-        if x in equations.constants}, model.inputs)
+    compiled = compile_equations(equations, used(
+        model.parameters, equations, model.inputs), model.inputs)
     trajectory, moved, states = states_of(
         model, compiled, quaternions(method.system), seed, progress)
-    sample = {**dict(zip(compiled.constants, compiled.p)),
-              **dict(zip(compiled.states, states[0][1]))}
     report = constraint_report(
-        method, sample, getattr(method, '_inconsistent', 'error')) if (
-            isinstance(method, UdwadiaKalabaMethod)) else method._report
+        method, sample_of(equations, compiled, states),
+        getattr(method, '_inconsistent', 'error')) if isinstance(
+            method, UdwadiaKalabaMethod) else method._report
     reference = Reference(model, method, report, compiled, states)
     first = Formulation(
         type(method).__name__, Verdict.REFERENCE, seconds=seconds,

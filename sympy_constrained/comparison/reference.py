@@ -5,13 +5,16 @@ reference's speeds follow from :math:`\dot q = f(q, w, t)` and :math:`\ddot q
 = J\dot w + \beta`, at 50 digits.
 """
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from mpmath import mp
 from sympy import Expr
 
 from ..errors import UnsupportedFeatureError
-from ..graph import Graph, jacobian, time_derivative
+from ..graph import (
+    Graph, GraphMatrix, jacobian, substitute, time_derivative)
+from ..graph.linalg import solve
 from ..numeric import compile_equations
 from ..numeric.codegen.native import with_given
 from ..numeric.inputs import Inputs, function_of
@@ -47,10 +50,10 @@ class Reference:
         self.compiled, self.states = compiled, states
         self.equations = equations = compiled.equations
         self.constants = dict(zip(compiled.constants, compiled.p))
-        # other methods may have other speeds
-        self.sample = {**self.constants, **{
-            x: value for x, value in zip(compiled.states, states[0][1])
-            if x in equations.q}}
+        self.sample = {         # other methods may have other speeds
+            x: value for x, value in sample_of(
+                method.equations_of_motion, compiled, states).items()
+            if x not in compiled.states or x in equations.q}
         self.accelerations = np.array([
             compiled.rhs(t, x)[compiled.u_index] for t, x in states])
         self.multipliers = np.array([
@@ -99,17 +102,35 @@ class Reference:
 
         Inputs may drop out, as forces do that Hamel's equations neglect.
         """
-        known = {**self.model.parameters, **self.constants}
         functions = set(map(function_of, equations.specifieds))
-        rates = self.equations.graph.sympy('rates')
-        # the speeds of a feedback may be no states of other formulations
-        velocities = {u: q.diff(self.equations.t) for q, u in zip(
-            self.equations.q, rates) if u in self.equations.u}
-        return compile_equations(equations, {
-            x: known[x] for x in equations.constants if x in known
-        }, {x: value.xreplace(velocities) if isinstance(value, Expr) else value
+        foreign = {*self.equations.u}.difference(equations.states)
+        inputs = {
+            x: value.xreplace({u: self.velocities.get(u, u) for u in foreign})
+            if isinstance(value, Expr) and value.has(*foreign) else value
             for x, value in self.model.inputs.items()
-            if function_of(x) in functions})
+            if function_of(x) in functions}
+        return compile_equations(equations, used(
+            {**self.model.parameters, **self.constants}, equations, inputs),
+            inputs)
+
+    @cached_property
+    def velocities(self):
+        """Speeds as functions of ``q'``, where these determine them."""
+        equations = self.equations
+        g, out = second_rates(equations).load(None, ('rates', 'J'))
+        u = [g.input(x, dynamic=True) for x in equations.u]
+        drift = substitute(g, [x for x, in out['rates']], dict.fromkeys(u, 0))
+        gaps = GraphMatrix(g, [[g.input(q.diff(equations.t), dynamic=True)]
+                               for q in equations.q], 1) - GraphMatrix(
+                                   g, [[x] for x in drift], 1)
+        some = [j for j, column in enumerate(zip(*out['J'])) if any(column)]
+        J = GraphMatrix(g, out['J'], len(u))[:, some]
+        if len(some) != len(gaps.rows):
+            J, gaps = J.T @ J, J.T @ gaps
+        solved = solve(g, J.rows, [x for x, in gaps.rows])
+        return {} if solved is None else dict(zip(
+            (equations.u[j] for j in some), Graph.freeze(g, {
+                'u': ([[x] for x in solved], 1)}).sympy('u')))
 
     def rows(self, system):
         """The velocity Jacobian of a system at every state."""
@@ -213,6 +234,21 @@ class Reference:
                     W[i, j], W[j, i] = -x, x
             rates = mp.lu_solve(W, r)[:o, 0]
             return np.array(rates, float), np.array(M*rates - Q, float)
+
+
+def sample_of(equations, compiled, states):
+    """Numbers at the first state, without constants of inputs alone."""
+    return {x: value for x, value in (
+        *zip(compiled.constants, compiled.p),
+        *zip(compiled.states, states[0][1]))
+        if x in {*equations.constants, *equations.symbols, *compiled.states}}
+
+
+def used(values, equations, inputs):
+    """Those of the values that equations with these inputs contain."""
+    symbols = {*equations.constants}.union(*(
+        x.free_symbols for x in inputs.values() if isinstance(x, Expr)))
+    return {x: value for x, value in values.items() if x in symbols}
 
 
 def second_rates(equations):

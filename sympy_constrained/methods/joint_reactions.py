@@ -152,6 +152,11 @@ def joint_reactions(method, joints, rows, frame, constants):
         wrenches |= tree.reactions(chain(*acting.values()))
         places |= {x.name: (x.child_point, tree.name_of(x.child_point))
                    for x in tree.joints}
+    if not places:
+        raise MissingIngredientError(
+            "The model has no joints, and no row that has a place, so no "
+            "reaction is known. Pass `joints=` with a System or with tuples "
+            "(name, parent, child, point), or `rows=`.")
     check_known('constants', constants, (*g.inputs, *system.symbols))
     return JointReactions(frozen(g, **wrenches), balance.axes, places,
                           [x.diff(system.t) for x in system.u], constants)

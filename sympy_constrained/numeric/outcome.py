@@ -34,12 +34,15 @@ class Event:
         Position of the function in ``events``.
     t : float
     x : ndarray, shape (ns,)
+    after : ndarray, shape (ns,), or None
+        The states after a jump, None without.
 
     """
 
     index: int
     t: float
     x: np.ndarray
+    after: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

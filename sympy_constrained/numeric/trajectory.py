@@ -260,9 +260,9 @@ class Trajectory:
         ``simulate(..., dense=True)`` keeps the interpolants of the
         integrator, whose error is within its tolerances. Otherwise the
         states are cubics between neighbouring outputs, with an error of
-        fourth order in the distance of the outputs. Steps of ``'DOP853'``
-        are too long for cubics: pass more output times or ``dense=True``.
-        The latter is needed where states jump at events.
+        fourth order in the distance of the outputs, or parabolas beside
+        events with a jump. Steps of ``'DOP853'`` are too long for cubics:
+        pass more output times or ``dense=True``.
 
         States are projected at outputs or steps, not between them.
 
@@ -287,7 +287,8 @@ class Trajectory:
             raise ValueError(
                 f"`times`: {wrong} within the trajectory, which reaches from "
                 f"{low:g} to {high:g}. To extend it, simulate for longer.")
-        states = (self.dense or hermite(self.t, self.x, self.rates))(flat)
+        states = (self.dense or hermite(
+            self.t, self.x, self.rates, self.events))(flat)
         return states.reshape(*times.shape, self.x.shape[1])
 
     # -- derivatives -----------------------------------------------------

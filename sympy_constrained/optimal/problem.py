@@ -11,6 +11,7 @@ from ..numeric.manifold.consistent_state import consistent_state
 from ..numeric.manifold.correction import independent
 from ..numeric.names import array, label
 from .collocation import Node, interval
+from .derivatives import derivatives
 
 
 # Searches that end without a motion are repeated from guesses with a bend.
@@ -114,17 +115,19 @@ class Problem:
         h = (T - self.times[0])/intervals
         begins = self.times[0] + h*ca.DM(range(intervals)).T
         starts = ca.horzcat(x0, X[:, count - 1:-1:count])
-        polynomials, equations, constraints, integrals, paths = interval(
-            node, scheme, cost, path).map(intervals)(
+        self.interval = interval(node, scheme, cost, path)
+        polynomials, equations, constraints, integrals, paths = (
+            self.interval.map(intervals))(
             begins, starts, ca.repmat(h, 1, intervals), U[:, :-1], U[:, 1:],
             X, Z, MU)
-        first = node.function(node.constraints)(
+        self.begin = node.function(node.constraints)(
             self.times[0], x0, Z[:, 0], U[:, 0])
-        last = node.function(final)(T, X[:, -1], Z[:, -1], U[:, -1])
-        self.objective = ca.densify(ca.sum2(integrals) + last)
+        self.final = node.function(final)(T, X[:, -1], Z[:, -1], U[:, -1])
+        self.objective = ca.densify(ca.sum2(integrals) + self.final)
         self.residuals = {
             'the collocation': polynomials, 'the equations': equations,
-            'the constraints': ca.horzcat(first, constraints), 'bounds': paths}
+            'the constraints': ca.horzcat(self.begin, constraints),
+            'bounds': paths}
         self.limits = self._limits(node, boxes['path'].values())
         self.boxes = self._boxes(node, boxes)
 
@@ -250,7 +253,8 @@ class Problem:
                 count, f'  infeasibility {self.excess(residuals).max():.1e}'))
         solver = ca.nlpsol('optimal_motion', 'ipopt', {
             'x': w, 'f': self.objective, 'g': g}, {
-            'print_time': False, 'ipopt.print_level': 0, 'ipopt.sb': 'yes',
+            **derivatives(self, w, g), 'print_time': False,
+            'ipopt.print_level': 0, 'ipopt.sb': 'yes',
             'ipopt.tol': tolerance, 'ipopt.max_iter': max_iterations,
             'ipopt.mu_strategy': 'adaptive',
             # Rows may depend on each other; without this searches get stuck.

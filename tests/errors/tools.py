@@ -1,6 +1,6 @@
 """Ready models, comparisons, pictures and the command line."""
 from errors.parts import Case, flat, kane
-from sympy_constrained import classify_constraints
+from sympy_constrained import MissingIngredientError, classify_constraints
 from sympy_constrained.comparison import check_method, compare
 from sympy_constrained.methods import hamiltonian_equations
 from sympy_constrained.models import model
@@ -40,6 +40,9 @@ CASES = (
            'Give a dictionary of symbols'),
           ('values', lambda: FLAT.closed_form.evaluate('a'),
            'Give a dictionary: input'))),
+    Case('joint reactions without joints', HEAVY.joint_reactions,
+         MissingIngredientError, 'The model has no joints', 'so no reaction',
+         'Pass `joints=` with'),
     Case('a line to a misspelt body',
          lambda: plot_snapshots(MOTION, HEAVY, lines=[('O', 'bobb')]),
          ValueError, "The place 'bobb' is not the name",

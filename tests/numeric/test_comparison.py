@@ -480,8 +480,8 @@ def test_a_feedback_of_a_blade_in_speeds_along_its_axes(monkeypatch):
         u_dependent=[s], velocity_constraints=[s])
     kane.kanes_equations([RigidBody('B', P, A, m, (inertia(A, 0, 0, 1), P))],
                          [(P, F*A.x), (A, T*A.z)])
-    found = compare(kane, constants={m: 2}, inputs={
-        F: dynamicsymbols._t, T: -w - a})
+    found = compare(kane, constants={m: 2, l: 3}, inputs={
+        F: dynamicsymbols._t - l*v, T: -w - a})
     assert [row.verdict for row in found.formulations[1:4]] == 3*[AGREES]
 
 

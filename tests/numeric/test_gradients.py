@@ -391,7 +391,7 @@ def test_python_functions_may_jump_but_have_no_derivatives():
 
 @pytest.mark.parametrize('force', [
     Max(0, x - a), Piecewise((x - a, x > a), (0, True)),
-    (Abs(x - a) + x - a)/2, Max(x - 9, 0, x - a)])
+    (Abs(x - a) + x - a)/2, Max(x - 9, 0, x - a), Max(0, x - a)**2])
 def test_a_kink_is_reported_where_the_gradient_misses_it(force):
     """Stages beyond the kink, where the stiffness is another."""
     stop = compile_equations(UdwadiaKalabaMethod(

@@ -29,15 +29,15 @@ def damped(**options):
 
 
 def test_a_closed_form():
-    """v = v0 exp(-c t/m): by c, m and v0, and the path."""
-    v = dynamicsymbols('v')
+    """v = v0 exp(-c t/m): by c, m and v0, and the path; c is named m, too."""
+    v, c = dynamicsymbols('v'), symbols('m')
     sled = UdwadiaKalabaMethod(
         m*v.diff()**2/2, [v], nonideal_forces=[-c*v.diff()])
     motion = sensitivities(sled, 2, [0, 3], [c, m, v.diff()],
                            constants={m: 2, c: 0.5}, t_eval=5, **TIGHT)
     t, e = motion.t, np.exp(-motion.t/4)
     np.testing.assert_allclose(motion[v.diff(), c], -t/2*3*e, atol=1e-11)
-    np.testing.assert_allclose(motion["v'", 'm'], 0.5*t/4*3*e, atol=1e-11)
+    np.testing.assert_allclose(motion["v'", m], 0.5*t/4*3*e, atol=1e-11)
     np.testing.assert_allclose(motion["v'", "v'"], e, rtol=1e-11)
     np.testing.assert_allclose(motion['v', "v'"], 4*(1 - e), atol=1e-11)
     values, by = motion.of([2*v.diff().diff()])

@@ -53,9 +53,34 @@ class DenseOutput:
         return states
 
 
-def hermite(t, x, rates):
-    """Cubics with the values and rates of the outputs."""
+def hermite(t, x, rates, events):
+    """Cubics with the values and rates of the outputs, parabolas between
+    an output and a jump, lines between jumps.
+    """
     if len(t) < 2:
         return lambda times: np.repeat(x, len(times), axis=0)
-    order = slice(None) if t[-1] > t[0] else slice(None, None, -1)
-    return CubicHermiteSpline(t[order], x[order], rates[order])
+    sign = 1 if t[-1] > t[0] else -1
+    jumps = [event for event in events if event.after is not None]
+    if jumps:
+        t, x, rates = with_jumps(sign, t, x, rates, jumps)
+    return CubicHermiteSpline(t[::sign], x[::sign], rates[::sign])
+
+
+def with_jumps(sign, t, x, rates, jumps):
+    """Outputs with the states at both sides of jumps among them."""
+    at = np.array([event.t for event in jumps])
+    side = np.repeat([0, -1, 1], [len(t), len(at), len(at)])
+    x = np.vstack([x, *(event.x for event in jumps),
+                   *(event.after for event in jumps)])
+    rates = np.vstack([rates, np.full((2*len(at), x.shape[1]), np.nan)])
+    t = np.concatenate([t, at, np.nextafter(at, sign*np.inf)])
+    order = np.unique(sign*t, return_index=True)[1]
+    t, x, rates, side = t[order], x[order], rates[order], side[order]
+    for k in np.flatnonzero(side):
+        j = k + side[k]
+        if 0 <= j < len(t):
+            chord = (x[j] - x[k])/(t[j] - t[k])
+            rates[k] = chord if np.isnan(rates[j]).any() else (
+                2*chord - rates[j])
+    inside = ~np.isnan(rates).any(axis=1)
+    return t[inside], x[inside], rates[inside]

@@ -1,6 +1,7 @@
 """Event functions along a motion: zeros, and terminal events."""
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import takewhile
 
 import numpy as np
@@ -166,6 +167,7 @@ class Events:
 
     def follow_jump(self, t, x):
         """Continue with the states after a jump."""
+        self.found[-1] = replace(self.found[-1], after=np.array(x))
         now = {event.index for event in takewhile(
             lambda event: abs(event.t - t) <= ROUNDED*max(1, abs(t)),
             reversed(self.found))}

@@ -134,12 +134,12 @@ def gradient(motion, by, cost, final_cost, weights, fixed):
         warn_of_jumps(compiled, by, *visited, [
             part.t for part in tape.parts if part.event is not None])
     if back.kink is not None:
-        warn(f"Accelerations have a kink near t = {back.kink:.4g}, where a "
-             "`Piecewise`, `Abs` or `Max` changes, and a step goes over it. "
-             "The gradient has an error that is proportional to this step, "
-             "and may exceed the tolerances by far, also if an event is "
-             "there. Use `sensitivities`, or a smooth function.",
-             stacklevel=3)
+        warn("Accelerations, or their slopes, have a kink near t = "
+             f"{back.kink:.4g}, where a `Piecewise`, `Abs` or `Max` changes, "
+             "and a step goes over it. The gradient has an error that is "
+             "proportional to this step, or its square, and may exceed the "
+             "tolerances by far, also if an event is there. Use "
+             "`sensitivities`, or a smooth function.", stacklevel=3)
     begin = tape.parts[0]
     t, x = begin.begins[0], begin.y
     values = lam@start_derivatives(compiled, t, x, by, fixed)

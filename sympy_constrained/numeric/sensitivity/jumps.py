@@ -94,7 +94,8 @@ def differs(function, at):
 
 
 def kink(compiled, by, t, x):
-    """The time of a step over a kink of the accelerations, None without one.
+    """The time of a step over a kink of the accelerations or their slopes,
+    None without one.
 
     ``t``, shape (steps, stages), and ``x`` are times and states of stages. Of
     those beyond the kink, the rates have the error of the step, but their
@@ -110,6 +111,14 @@ def kink(compiled, by, t, x):
         ends = ((t[i, j], x[i, j]) for j in (
             signs[i, :, k].argmin(), signs[i, :, k].argmax()))
         at = crossing(values, k, *ends)
-        if differs(slopes, at) and not differs(compiled.rhs, at):
+        if not differs(compiled.rhs, at) and (
+                differs(slopes, at) or bends(slopes, at)):
             return at(0.)[0]
     return None
+
+
+def bends(function, at):
+    """Whether the slope of a function jumps where a switch vanishes."""
+    far, near, beyond, past = (function(*at(BESIDE*k)) for k in (-2, -1, 1, 2))
+    change = np.abs(past - beyond - near + far).max()/BESIDE
+    return change > JUMP*np.abs(near).max()

@@ -22,6 +22,7 @@ from ...errors import UnsupportedFeatureError
 from ...graph import Derivation, Graph
 from ..codegen.native import with_given
 from ..names import label
+from ..trajectory import by_name
 
 
 OUTPUTS = ('rates', 'W', 'r', 'holonomic', 'holonomic_jacobian', 'velocity',
@@ -41,8 +42,8 @@ def variational(equations, by, given):
     names = [name for name in OUTPUTS if name in equations.graph.outputs]
     g, out = with_given(equations.graph, names, given).load(None, names)
     states, t = equations.states, equations.t
-    sets = [tuple(Function(f'd{label(x)}/d{label(item)}')(t) for x in states)
-            for item in by]
+    sets = [tuple(Function(f'd{label(x)}/d{name}')(t) for x in states)
+            for name in by_name((label(item), None) for item in by)]
     directions = [direction(g, states, new, item)
                   for new, item in zip(sets, by)]
     blocks = Blocks(g, directions)
