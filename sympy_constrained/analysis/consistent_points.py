@@ -26,6 +26,9 @@ DEPENDENT = mp.mpf('1e-11')
 # own digits only.
 INEXACT, DEPENDENT_THERE = mp.mpf('1e-12'), mp.mpf('1e-6')
 ATTEMPTS, FEW = 40, 4
+# Steps in a row that hardly reduce the residual: a local minimum, as where
+# random dimensions cannot be assembled.
+STALLED = 8
 
 
 def admissible_values(system, sample=None, seed=0, digits=DIGITS):
@@ -247,9 +250,11 @@ def settle(system, values, residual, jacobian, unknowns, careful=True):
     damping = mp.mpf(1)
     least = mp.mpf('0.01') if careful else mp.eps
     size = largest(values, unknowns)
+    stalled = 0
     for _ in range(2*mp.dps):
         square = mp.fdot(h, h)
-        if not mp.isfinite(square) or max(map(abs, h)) < settled()*size/100:
+        if (not mp.isfinite(square) or stalled > STALLED
+                or max(map(abs, h)) < settled()*size/100):
             break
         step = damped_step(h, J, damping*square/(square + size**2))
         if step is None:
@@ -258,7 +263,9 @@ def settle(system, values, residual, jacobian, unknowns, careful=True):
                               for x, dx in zip(unknowns, step)}}
         moved = weighted(weights, *residuals_at(
             system, trial, residual, jacobian))
-        if mp.fdot(moved[0], moved[0]) < square:
+        left = mp.fdot(moved[0], moved[0])
+        stalled = 0 if left < 0.99*square else stalled + 1
+        if left < square:
             values.update(trial)
             h, J = moved
             size = largest(values, unknowns)
@@ -274,12 +281,15 @@ def largest(values, unknowns):
 
 def damped_step(h, J, mu):
     """``J^T*(J*J^T + mu)^-1*h``, None if there is nowhere to go."""
-    gram = [[mp.fdot(a, b) for b in J] for a in J]
-    scale = max(row[i] for i, row in enumerate(gram))
+    gram = mp.matrix(len(J))
+    for i, a in enumerate(J):
+        for j, b in enumerate(J[:i + 1]):
+            gram[i, j] = gram[j, i] = mp.fdot(
+                (x, y) for x, y in zip(a, b) if x and y)
+    scale = max(gram[i, i] for i in range(len(J)))
     if not scale:
         return None
-    # Relative to the largest, for pivots are compared with one.
-    gram = mp.matrix([[x/scale for x in row] for row in gram])
+    gram /= scale       # for pivots are compared with one
     mu += 10*settled()
     for i in range(len(h)):
         gram[i, i] += mu

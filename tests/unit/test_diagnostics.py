@@ -1,5 +1,6 @@
 """Rank, redundancy and consistency where the constraints hold."""
 import warnings
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from kkt import Reference, at, close
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
     UdwadiaKalabaMethod, VoronetsMethod, constraint_report)
+from sympy_constrained.analysis import consistent_points
 from sympy_constrained.analysis import constraint_rank as diagnostics
 from sympy_constrained.analysis.consistent_points import admissible_values
 from sympy_constrained.errors import (
@@ -78,22 +80,25 @@ def test_rank_is_counted_where_the_rows_hold(name):
                 sum(f*A[k][j] for k, f in used.items()), abs=1e-9)
 
 
-def test_relations_of_multiples_are_the_factors():
-    report = constraint_report(system(vel=[X - Y, Z, 3*X - 3*Y - 2*Z]))
-    assert report.relations == {2: {0: pytest.approx(3), 1: pytest.approx(-2)}}
+def test_relations_of_a_method_are_factors():
+    method = UdwadiaKalabaMethod(L, Q, nonhol_coneqs=[X - Y, Z, 3*X - 3*Y - Z])
+    report = constraint_report(method)
+    assert report.relations == {2: {0: pytest.approx(3), 1: pytest.approx(-1)}}
+    assert report == constraint_report(method.system)
 
 
-def test_a_method_and_its_system_have_the_same_report():
-    method = UdwadiaKalabaMethod(L, list(Q), hol_coneqs=[x, 2*x])
-    assert constraint_report(method) == constraint_report(method.system)
-    assert len(method.independent_rows) == 1 and method.independent_rows == [0]
+@pytest.mark.parametrize('kinetic, definite', [(L, True), (X*Y + Z**2, False)])
+def test_an_indefinite_mass_matrix_is_regular(kinetic, definite):
+    report = constraint_report(system(lagrangian=kinetic))
+    assert report.mass_is_regular and report.mass_is_definite is definite
 
 
-def test_an_indefinite_mass_matrix_is_regular():
-    definite = constraint_report(system())
-    assert definite.mass_is_regular and definite.mass_is_definite
-    mixed = constraint_report(system(lagrangian=X*Y + Z**2))
-    assert mixed.mass_is_regular and not mixed.mass_is_definite
+def test_a_search_leaves_a_local_minimum_of_the_residual():
+    with patch.object(consistent_points, 'damped_step',
+                      wraps=consistent_points.damped_step) as step:
+        with pytest.raises(InconsistentConstraintsError):
+            constraint_report(system(hol=[x**2 + y**2 + x*y + 1]))
+    assert step.call_count < 1000
 
 
 # Determined
