@@ -9,7 +9,7 @@ from dataclasses import replace
 from random import Random
 
 from mpmath import fp, mp
-from sympy import sin, sympify
+from sympy import Derivative, sin, sympify
 from sympy.core.function import AppliedUndef
 
 from ..errors import InconsistentConstraintsError, check_kind
@@ -63,6 +63,19 @@ def admissible_values(system, sample=None, seed=0, digits=DIGITS):
                 least = norm(residuals)
                 nearest = level, list(map(abs, residuals))
     raise no_state(system, *nearest)
+
+
+def nearest_to_zero(system, values):
+    """Values as given, with the coordinates near zero; a list of one or none.
+
+    What is zero by symmetry stays zero.
+    """
+    values = {**values, **dict.fromkeys(system.q, mp.mpf(0)), **dict.fromkeys(
+        (x for x in system.graph.inputs if isinstance(
+            x, (AppliedUndef, Derivative)) and x not in system.u), mp.mpf(0))}
+    with precise():
+        _, left = move_onto(system, values, settled(), True)
+        return [values] if left < settled() else []
 
 
 def settled(context=mp):

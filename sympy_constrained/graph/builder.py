@@ -63,8 +63,8 @@ class GraphBuilder(Nodes):
         Chooses the random points. The same seed gives the same graph.
     at_states : callable or None
         ``(graph, name, at_rest=False)`` returns an output in floats, at each
-        state at which eliminations should have no zero pivots, or where all
-        coordinates are zero; see :func:`.graph.linalg.lu_solve`.
+        state at which eliminations should have no zero pivots, or at the one
+        nearest to zero coordinates; see :func:`.graph.linalg.lu_solve`.
 
     """
 

@@ -26,7 +26,8 @@ class Pivots:
     """
 
     def __init__(self, builder, matrix):
-        numbers = numbers_of(builder, matrix)
+        numbers = [*numbers_of(builder, matrix), *numbers_of(
+            builder, matrix, at_rest=True)]
         lowest = [lowest_pivot(x) for x in numbers]
         self.builder = builder
         self.on_diagonal = (

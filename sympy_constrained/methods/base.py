@@ -9,7 +9,7 @@ from sympy import Expr
 from sympy.physics.vector import ReferenceFrame
 
 from .. import _compat
-from ..analysis.consistent_points import check_sample
+from ..analysis.consistent_points import check_sample, nearest_to_zero
 from ..analysis.constraint_rank import (
     columns_at, constraint_report, independent_columns, preferred_columns,
     warn_of_added_rows, without_repetitions)
@@ -323,12 +323,14 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     def _at_states(self, graph, name, at_rest=False):
         """An output in floats at states on the constraints, for pivots.
 
-        With ``at_rest`` at the state where all coordinates are zero.
+        With ``at_rest`` at the one nearest to zero coordinates, if any.
         """
-        states = self._ranks.points
-        if at_rest:
-            states = [{**states[0], **dict.fromkeys(self._system.q, 0)}]
-        return floats_at(self.system, graph, name, states)
+        return floats_at(self.system, graph, name,
+                         self._rest if at_rest else self._ranks.points)
+
+    @cached_property
+    def _rest(self):
+        return nearest_to_zero(self._system, self._ranks.points[0])
 
     def _check_velocity_level(self, what):
         if self._system.acceleration_rows:

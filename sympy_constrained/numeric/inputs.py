@@ -279,7 +279,8 @@ def _lacking(items, found, time):
                    f"`inputs={{{names}: ...}}`, with an expression in "
                    f"{time}, a number, a function of (t, x) or a table. If "
                    f"{names} is a coordinate or a speed, add it to the "
-                   "model.")
+                   "model; for a speed that the method has replaced, write "
+                   "the rate of its coordinate.")
 
 
 def closed(equations, values, complete=True):

@@ -91,6 +91,9 @@ CARRIED_CUT = 1e-3
 # Some hundred roundings of a state, as a projection leaves them. An entry that
 # changes with them by more than NOISE is a rounding error.
 ROUNDINGS, NOISE = 1e-13, 1e-3
+# An entry that has more values than this among close states does not jump: it
+# is a quotient of rounding errors.
+JUMPS = 3
 # The same for the last digits of constants and time.
 LAST_DIGITS, NO_DIGIT = 4*EPS, 0.1
 # Entries this small may be the rest of exact numbers that cancel; evaluation

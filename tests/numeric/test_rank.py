@@ -11,8 +11,9 @@ from sympy.physics.mechanics import (
 
 from combinations import rotating
 from sympy_constrained import (
-    LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod)
-from sympy_constrained.errors import ConstraintError, SimulationError
+    LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod, VoronetsMethod)
+from sympy_constrained.errors import (
+    ConstraintError, SimulationError, SingularEquationsError)
 from sympy_constrained.numeric import compile_equations, simulate
 from sympy_constrained.timing import time_limit
 
@@ -33,10 +34,6 @@ def model(factors, force=1, method=UdwadiaKalabaMethod):
         X.diff() - Z.diff()])
 
 
-def end_of(motion):
-    return [motion[q][-1] for q in (X, Y, Z)]
-
-
 @pytest.mark.filterwarnings('ignore:The rank of the equations changed')
 @rotating('case, backend', FACTORS, BACKENDS)
 def test_a_row_that_vanishes_at_one_time(case, backend):
@@ -44,7 +41,7 @@ def test_a_row_that_vanishes_at_one_time(case, backend):
     compiled = compile_equations(model(factors), backend=backend)
     motion = simulate(compiled, (start, start + 2), [0]*3 + [1]*3)
     # x'' = 2/3 from the start
-    np.testing.assert_allclose(end_of(motion), 2 + 2/3*2**2/2, rtol=1e-7)
+    np.testing.assert_allclose(motion.x[-1, :3], 2 + 2/3*2**2/2, rtol=1e-7)
 
 
 @pytest.mark.filterwarnings('ignore:The rank of the equations changed')
@@ -58,7 +55,7 @@ def test_a_row_that_vanishes_at_one_time(case, backend):
     ids=str)
 def test_a_rise_with_every_way_to_integrate(method, options):
     motion = simulate(model([T], method=method), 2, [0]*3 + [1]*3, **options)
-    np.testing.assert_allclose(end_of(motion), 10/3, rtol=1e-6)
+    np.testing.assert_allclose(motion.x[-1, :3], 10/3, rtol=1e-6)
 
 
 @rotating('factors, backend', [[LATE], [LATE, 2*LATE], [LATE**2]], BACKENDS)
@@ -67,7 +64,7 @@ def test_a_row_that_begins_to_act_later(factors, backend):
     with pytest.warns(UserWarning, match='rank of the equations changed'):
         motion = simulate(compiled, 3, [0]*3 + [1]*3)
     # x'' = 2/3*(t - 1) from t = 1
-    np.testing.assert_allclose(end_of(motion), 3 + 2/3*2**3/6, rtol=1e-7)
+    np.testing.assert_allclose(motion.x[-1, :3], 3 + 2/3*2**3/6, rtol=1e-7)
     change, = motion.rank_changes
     assert change.after == change.before + 1
     assert change.t == pytest.approx(1, abs=1e-2)
@@ -102,16 +99,20 @@ def test_a_batch_and_single_states_see_the_row():
         np.testing.assert_allclose(rates[1:, 3:], 2/3, rtol=1e-9)
 
 
-def test_what_only_the_kinematics_conserve():
-    """Rows that are redundant for unit quaternions only."""
-    q, w = dynamicsymbols('e:4'), dynamicsymbols('w1:4')
+def turning_body(*moments):
+    q = dynamicsymbols('e:4')
     N, B, O = ReferenceFrame('N'), ReferenceFrame('B'), Point('O')
     B.orient_quaternion(N, q)
-    B.set_ang_vel(N, sum(x*axis for x, axis in zip(w, B)))
     O.set_vel(N, 0)
-    body = RigidBody('body', O, B, 1, (inertia(B, 1, 2, 3), O))
+    return N, B, RigidBody('body', O, B, 1, (inertia(B, *moments), O)), q
+
+
+def test_what_only_the_kinematics_conserve():
+    """Rows that are redundant for unit quaternions only."""
+    N, B, body, q = turning_body(1, 2, 3)
     e0, e1, e2, e3 = q
-    w1, w2, w3 = w
+    w1, w2, w3 = w = dynamicsymbols('w1:4')
+    B.set_ang_vel(N, sum(x*axis for x, axis in zip(w, B)))
     rates = [2*e0.diff() + e1*w1 + e2*w2 + e3*w3,
              2*e1.diff() - e0*w1 + e3*w2 - e2*w3,
              2*e2.diff() - e3*w1 - e0*w2 + e1*w3,
@@ -120,26 +121,19 @@ def test_what_only_the_kinematics_conserve():
     method = UdwadiaKalabaMethod(
         N, q, w, rates, velocity_constraints=rows, bodies=[body],
         forcelist=[(B, B.x + B.y)])
-    start = [.6, .8, 0, 0, 0, .3, -.2]
-    assert compile_equations(method).accelerations(0, start) == (
-        pytest.approx([0, .5, 0]))
-    motion = simulate(method, 1, start)
+    motion = simulate(method, 1, [.6, .8, 0, 0, 0, .3, -.2])
+    assert motion.rates[0, 4:] == pytest.approx([0, .5, 0])
     assert motion[w2][-1] == pytest.approx(.8)
 
 
 def test_the_rank_is_found_near_singular_coordinates():
     """There the rates of a virtual displacement have no bound."""
-    q, w = dynamicsymbols('e:4'), dynamicsymbols('w:4')
-    N, B, O = ReferenceFrame('N'), ReferenceFrame('B'), Point('O')
-    B.orient_quaternion(N, q)
-    O.set_vel(N, 0)
-    body = RigidBody('body', O, B, 1, (inertia(B, 3, 4, 5), O))
+    (N, _, body, q), w = turning_body(3, 4, 5), dynamicsymbols('w:4')
     model = dict(
         frame=N, q_ind=q, u_ind=w, bodies=[body],
         kd_eqs=[x.diff() - v for x, v in zip(q, w)],
         configuration_constraints=[sum(x**2 for x in q) - 1])
-    place = np.array([.045, .6, .3, -.74])
-    rates = np.array([0, .5, -.7, .1])
+    place, rates = np.array([[.045, .6, .3, -.74], [0, .5, -.7, .1]])
     place /= np.linalg.norm(place)
     rates[0] = -place[1:]@rates[1:]/place[0]
     with time_limit(5):
@@ -175,3 +169,24 @@ def test_a_row_of_its_own_without_a_gradient_is_refused(row, start):
         with pytest.raises(ConstraintError, match='no gradient'):
             simulate(UdwadiaKalabaMethod(energy, [X, Y], hol_coneqs=rows),
                      1, start)
+
+
+@pytest.mark.parametrize('method', [LinearMappingMethod, VoronetsMethod])
+@pytest.mark.parametrize('first', [0, 1])
+def test_pivots_hold_at_symmetric_states(method, first):
+    """With all angles zero, up to rounding; elsewhere a zero is seen."""
+    *q, turn = dynamicsymbols('q:6')
+    rows = [turn.diff() + sum((int(j == (i + 1) % 5) + sin(
+        (i + j + 1)*(turn - first)))*x.diff() for j, x in enumerate(q))
+        for i in range(5)]
+    L = sum(x.diff()**2 for x in (*q, 3*turn))/2 - turn**2
+    mapped = compile_equations(method(
+        L, [*q, turn], nonhol_coneqs=rows, q_dependent=q))
+    x = [0]*5 + [first + np.pi]
+    if first:
+        with pytest.raises(SingularEquationsError, match='sample='):
+            mapped.rhs(0, [*x, 1])
+        return
+    free = UdwadiaKalabaMethod(L, [*q, turn], nonhol_coneqs=rows)
+    assert mapped.rhs(0, [*x, 1])[-1] == pytest.approx(
+        compile_equations(free).rhs(0, [*x, *[-1]*5, 1])[-1])

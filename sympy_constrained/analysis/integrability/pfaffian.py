@@ -138,7 +138,8 @@ class VelocityForms:
 
     def _at_states(self, graph, name, at_rest=False):
         """An output at the points, in floats, for pivots."""
-        return floats_at(self.system, graph, name, self.points)
+        return [] if at_rest else floats_at(
+            self.system, graph, name, self.points)
 
     def at(self, graph, values):
         """Output ``x`` of a graph at a point; what is rounding is zero."""

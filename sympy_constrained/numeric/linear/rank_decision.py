@@ -13,8 +13,8 @@ from ...errors import (
     ConstraintError, NotFiniteError, SingularEquationsError)
 from ..manifold.projection import project, size_of
 from ..tolerances import (
-    ABOUT, CARRIED_CUT, CLEAR, DOUBTFUL, FAR, LAST_DIGITS, NEARBY, NEARER,
-    NO_DIGIT, NOISE, ON_SET, ROUNDINGS, SMALL, VANISHING)
+    ABOUT, CARRIED_CUT, CLEAR, DOUBTFUL, FAR, JUMPS, LAST_DIGITS, NEARBY,
+    NEARER, NO_DIGIT, NOISE, ON_SET, ROUNDINGS, SMALL, VANISHING)
 from .scaling import balance
 from .solver import LinearSolver
 
@@ -82,7 +82,8 @@ def is_regular(compiled, solver, t, x, p, W=None):
                       if W is None else W)
         moved = compiled.first_block(
             ('W',), t + LAST_DIGITS*abs(t),
-            x*(1 + ROUNDINGS*signs[:n]),
+            x + ROUNDINGS*signs[:n]*np.maximum(np.abs(x), np.minimum(
+                np.abs(x).max(axis=-1, initial=0, keepdims=True), 1)),
             p*(1 + LAST_DIGITS*signs[n:]))['W']*scale
         if here.size:
             sigma = np.linalg.svd(here, compute_uv=False)
@@ -120,19 +121,30 @@ def _neighbours(compiled, t, base, p, is_on_set):
 
 
 def _check_pole(compiled, t, x, p, steps):
-    """Raise if ``W`` is large at ``x`` because a divisor is rounded there."""
-    here, close, away = (
+    """Raise if entries of ``W`` at ``x`` are quotients of rounding errors."""
+    here, *close, away = (
         np.abs(compiled.first_block(('W',), t, state, p)['W']) for state in (
-            x, _beside(x, ROUNDINGS*steps, 3), _beside(x, NEARBY*steps, 1)))
-    poles = (np.abs(here - close) > NOISE*here) & (
+            x, *(_beside(x, ROUNDINGS*steps, i) for i in range(3, 8)),
+            _beside(x, NEARBY*steps, 1)))
+    poles = (np.abs(here - close[0]) > NOISE*here) & (
         here > FAR*away.max(initial=0))
+    scale = np.outer(*balance(
+        away, compiled.motion//compiled.equations.copies))
+    least = NOISE*np.maximum(np.max([here, *close], axis=0), 1/scale)
+    gaps = np.diff(np.sort([here, *close], axis=0), axis=0) > least
+    poles |= gaps.sum(axis=0) >= JUMPS
+    if gaps.any():
+        exact = np.abs(compiled.precisely('W', t, x, p))
+        poles |= np.abs(here - exact) > least
     if poles.any():
         names, blocks = compiled.equations.labels[0], compiled.equations.blocks
         rows = [names[blocks[0][i]] for i in np.flatnonzero(poles.any(axis=1))]
         raise SingularEquationsError(
             "The rank of the equations cannot be decided: at the nearest "
             "state on the constraints something divides by zero, up to "
-            f"rounding, in {', '.join(rows)}. Start from a state beside it. "
+            f"rounding, in {', '.join(rows)}. Start from a state beside it, "
+            "or pass this state to the method as `sample={symbol: number, "
+            "...}`, with inputs and constants, so that it divides otherwise. "
             f"{compiled.equations.when_singular}".rstrip(), condition=0.)
 
 
