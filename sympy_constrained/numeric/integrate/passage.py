@@ -215,15 +215,18 @@ class PassageFinder:
     def _candidates(self, rows, a, first, b, second):
         """Parts of the step in which a zero is not excluded, in order.
 
-        By Weyl's bound singular values change by no more than the matrix.
+        By Weyl's bound singular values change by no more than the matrix, here
+        with rows whose largest length in the part is one.
         """
         middle = (a + b)/2
         between = rows(middle)
         if first is not None and between is not None and second is not None:
-            change = (np.linalg.norm(between - first)
-                      + np.linalg.norm(second - between))
+            three = np.array([first, between, second])
+            size = np.linalg.norm(three, axis=2, keepdims=True).max(axis=0)
+            three /= np.where(size, size, 1.)
+            change = np.linalg.norm(np.diff(three, axis=0), axis=(1, 2)).sum()
             if any(change <= LITTLE*self.singular_values(matrix)[0]
-                   for matrix in (first, between, second)):
+                   for matrix in three):
                 return
         if b - a <= FINEST:
             yield middle
