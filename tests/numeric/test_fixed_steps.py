@@ -1,6 +1,7 @@
 """Fixed steps that keep constraints, energy or the symplectic form."""
 import signal
 import warnings
+from functools import cache
 
 import geometric_systems as systems
 import numpy as np
@@ -37,15 +38,12 @@ MEASURED = [
     ('contact_oscillator', 'lagrange-dalembert'),
     ('transmission', 'lagrange-dalembert'), ('heisenberg', 'vakonomic')]
 
-KEPT = {}
 
-
+@cache
 def made(name):
-    """A system and its equations, compiled once."""
-    if name not in KEPT:
-        system = getattr(systems, name)()
-        KEPT[name] = system, system.compiled
-    return KEPT[name]
+    """A system and its equations."""
+    system = getattr(systems, name)()
+    return system, system.compiled
 
 
 def run(name, integrator, time, divisor=1, **options):
@@ -117,9 +115,8 @@ def test_steps_with_carried_forces_run_back():
 
 # -- the symplectic form -----------------------------------------------------
 
-def flow_of(name, integrator, step, momenta, order=2):
+def flow_of(compiled, integrator, step, momenta, order=2):
     """One step as a map of coordinates and momenta, from speeds."""
-    system, compiled = made(name)
     n = len(compiled.q_index)
 
     def flow(x):
@@ -148,18 +145,17 @@ def canonical(n):
 @pytest.mark.parametrize('order', [2, 4, 6])
 def test_steps_without_constraints_are_symplectic(order):
     _, compiled, _ = ready('double_pendulum_lagrange')
-    KEPT['double'] = None, compiled
 
     def momenta(x):
         return compiled.evaluate(('M',), 0, x)['M']@x[2:]
 
     x = np.array([0.4, -0.7, 0.3, 1.1])
-    flow = flow_of('double', 'rattle', 0.1, momenta, order)
+    flow = flow_of(compiled, 'rattle', 0.1, momenta, order)
     before = differences(lambda x: np.append(x[:2], momenta(x)), x)
     after = differences(flow, x)
     form = canonical(2)
     assert np.abs(after.T@form@after - before.T@form@before).max() < 1e-9
-    dissipative = flow_of('double', 'discrete-gradient', 0.1, momenta)
+    dissipative = flow_of(compiled, 'discrete-gradient', 0.1, momenta)
     after = differences(dissipative, x)         # no symplectic method
     assert np.abs(after.T@form@after - before.T@form@before).max() > 1e-6
 
@@ -191,7 +187,7 @@ def test_vakonomic_steps_are_symplectic_on_the_constraints(order):
         vx, vy = px - mu*y[1]/2, py + mu*y[0]/2
         return np.array([*y[:3], vx, vy, (y[0]*vy - y[1]*vx)/2, mu])
 
-    flow = flow_of('heisenberg', 'vakonomic', 0.2, momenta, order)
+    flow = flow_of(made('heisenberg')[1], 'vakonomic', 0.2, momenta, order)
     y = np.array([0.3, -0.2, 0.1, 1, 0.5, 2.])
     after = differences(lambda y: flow(on_constraint(y)), y)
     assert np.abs(after.T@canonical(3)@after - canonical(3)).max() < 1e-9
@@ -341,6 +337,7 @@ def test_loops_in_python_and_in_machine_code_agree(name, integrator):
 
 
 def test_outputs_between_steps_are_on_the_constraints():
+    """Steps are shortened to fit."""
     system, compiled = made('pendulum')
     options = dict(integrator='discrete-gradient', step=0.1)
     steps = simulate(compiled, 2, system.start, **options)
@@ -352,10 +349,6 @@ def test_outputs_between_steps_are_on_the_constraints():
     assert (some.x[[0, 2]] == steps.x[[1, 19]]).all()
     end = simulate(compiled, 0.15, system.start, rtol=1e-10, t_eval=[0.15])
     assert np.abs(some.x[1] - end.x[-1]).max() < 1e-3
-
-
-def test_steps_are_shortened_to_fit():
-    system, compiled = made('pendulum')
     motion = simulate(compiled, 1, system.start, integrator='rattle', step=0.3)
     assert motion.statistics['steps'] == 4 and motion.t[-1] == 1
     assert motion.statistics['step'] == 0.25
@@ -364,15 +357,14 @@ def test_steps_are_shortened_to_fit():
 # -- ends and refusals -------------------------------------------------------
 
 def test_unsolved_step_ends_the_run():
-    options = dict(divisor=1/8)
-    motion = run('pendulum', 'rattle', 20, throw=False, **options)
+    motion = run('pendulum', 'rattle', 20, throw=False, divisor=1/8)
     assert motion.reason is Reason.NOT_SOLVED and not motion.success
     assert 'smaller `step`' in motion.message
     assert np.isclose(motion.t[-1], 0.8*motion.statistics['steps'])
     with pytest.raises(SimulationError, match='not solved') as error:
-        run('pendulum', 'rattle', 20, **options)
+        run('pendulum', 'rattle', 20, divisor=1/8)
     assert len(error.value.trajectory) == len(motion) > 1
-    outputs = run('pendulum', 'rattle', 20, throw=False, t_eval=3, **options)
+    outputs = run('pendulum', 'rattle', 20, throw=False, t_eval=3, divisor=1/8)
     assert outputs.t[-1] == motion.t[-1]        # the last state, too
 
 
@@ -476,7 +468,7 @@ def test_turning_frames():
         simulate(slider, 3, [1, 0], integrator='discrete-gradient', step=0.1)
 
 
-def test_embedded_equations_and_python_inputs_are_refused():
+def test_other_equations_and_python_inputs_are_refused():
     system = systems.sleigh()
     embedded = VoronetsMethod.from_method(system.method)
     compiled = compile_equations(embedded, {})
@@ -491,9 +483,6 @@ def test_embedded_equations_and_python_inputs_are_refused():
         system.method, weight=diag(1, 2, 1))
     with pytest.raises(UnsupportedFeatureError, match='not along the rows'):
         simulate(servo, 1, system.start, integrator='gni', step=0.1)
-
-
-def test_holonomic_rows_of_vacco_are_refused():
     x, y = dynamicsymbols('x y')
     method = VaccoMethod(systems.PLANE, [x, y], hol_coneqs=[x - y])
     with pytest.raises(ConstrainedDynamicsError, match="'rattle'"):

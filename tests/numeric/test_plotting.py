@@ -195,13 +195,6 @@ def test_no_legend_covers_data_and_no_text_is_small(name):
         assert not text.get_text() or text.get_fontsize() >= 8
 
 
-def test_the_style_has_the_colours_of_the_pictures():
-    with plt.style.context('sympy_constrained.plotting.paper'):
-        cycle = plt.rcParams['axes.prop_cycle'].by_key()['color']
-        assert tuple(cycle[:len(COLORS)]) == COLORS
-        assert plt.rcParams['figure.figsize'][0] == 6.5
-
-
 def test_what_is_not_known_has_no_panel(motion):
     """Of equations without energy, free, or with nothing to show."""
     unknown = replaced(motion, energy=None, work=None, power=None,
