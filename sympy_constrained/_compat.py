@@ -5,6 +5,7 @@ version. The public ``Point.vel`` writes to the user's objects, and
 ``ang_vel_in`` and ``dcm`` enumerate paths, which is slow on large models.
 """
 import copyreg
+from functools import cache
 
 from sympy import ImmutableDenseMatrix
 from sympy.core.function import UndefinedFunction
@@ -58,6 +59,7 @@ def acceleration(point, inertial):
     return point._acc_dict.get(inertial)
 
 
+@cache
 def wrapping_pulls():
     """Whether a positive force on a ``WrappingPathway`` pulls, against its
     documentation and the signs of springs, dampers and muscles.

@@ -216,7 +216,8 @@ def evaluated(system, values, names, context=mp):
     """
     try:
         out = system.graph.evaluate(values, names, context, stand_ins(system))
-    except (AttributeError, TypeError):     # complex: no order, no `atan2`
+    except (AttributeError, TypeError, ValueError):
+        # complex: no order, no `atan2`; an infinite angle
         out = None
     if out is None or any(isinstance(x, context.mpc) for rows in out.values()
                           for row in rows for x in row):
@@ -248,7 +249,8 @@ def settle(system, values, residual, jacobian, unknowns, careful=True):
     problem = system, residual, jacobian, unknowns, careful
     near = {x: float(value) for x, value in values.items()}
     left = descended(fp, near, *problem)
-    values.update({x: mp.mpf(near[x]) for x in unknowns})
+    values.update({x: mp.mpf(near[x]) for x in unknowns
+                   if near[x] != float(values[x])})     # a sample is exact
     return descended(mp, values, *problem) if max(left) < NEAR else left
 
 

@@ -91,7 +91,7 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
     """
     for name, value in (
             ('constants', constants), ('start', start), ('inputs', inputs)):
-        check_kind(name, value or {}, Mapping,
+        check_kind(name, {} if value is None else value, Mapping,
                    "Give a dictionary of its symbols and their values.")
     if isinstance(model, str):
         model = ready_model(model)
@@ -182,8 +182,9 @@ def quaternions(system):
     frames = [body.frame for body in system.bodies if hasattr(body, 'frame')]
     kinematics = kinematics_of(system)
     for residual in kinematics.rotation_residuals(frames, kinematics.q):
-        yield list(map(system.q.index,
-                       kinematics.builder.symbols_of(residual)))
+        yield [system.q.index(x)
+               for x in kinematics.builder.symbols_of(residual)
+               if x in system.q]
 
 
 def random_states(model, compiled, seed, units=()):

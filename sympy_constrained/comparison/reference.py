@@ -238,10 +238,10 @@ class Reference:
 
 def sample_of(equations, compiled, states):
     """Numbers at the first state, without constants of inputs alone."""
+    known = {*equations.constants, *equations.symbols, *compiled.states}
     return {x: value for x, value in (
         *zip(compiled.constants, compiled.p),
-        *zip(compiled.states, states[0][1]))
-        if x in {*equations.constants, *equations.symbols, *compiled.states}}
+        *zip(compiled.states, states[0][1])) if x in known}
 
 
 def used(values, equations, inputs):

@@ -195,8 +195,8 @@ class PointContact(ContactKinematics, ContactReactions):
 
     @cached_property
     def nonholonomic_constraints(self) -> list[Expr]:
-        """The 0, 2 or 3 rows of the mode, without those that are zero because
-        the bodies move in a plane.
+        """The 0, 2 or 3 rows of the mode, fewer where bodies move in a plane
+        and some are zero.
         """
         rows = list(self.slip_velocity) if self.mode != 'sliding' else []
         if self.mode == 'no_pivoting':

@@ -26,15 +26,16 @@ class Pivots:
     """
 
     def __init__(self, builder, matrix):
-        numbers = [*numbers_of(builder, matrix), *numbers_of(
-            builder, matrix, at_rest=True)]
-        lowest = [lowest_pivot(x) for x in numbers]
+        numbers = numbers_of(builder, matrix)
+        at_rest = numbers_of(builder, matrix, at_rest=True)
+        lowest = [*map(lowest_pivot, numbers), *(
+            x for x in map(lowest_pivot, at_rest) if x > SINGULAR)]
         self.builder = builder
         self.on_diagonal = (
             any(x > SINGULAR for x in lowest) and min(lowest) > -SINGULAR
             and all(matrix[i][j] == matrix[j][i]
                     for i in range(len(matrix)) for j in range(i)))
-        self.numbers = list(map(scaled, numbers))
+        self.numbers = list(map(scaled, (*numbers, *at_rest)))
 
     def next(self, work):
         """Row and column of a pivot; None if cofactors are better."""

@@ -15,6 +15,7 @@ from sympy import MatrixBase
 from .. import _compat
 from ..errors import KinematicsError
 from ..graph import read
+from ..graph.calculus import gradient
 from ..graph.nodes import PRIME
 
 ZERO = (0, 0, 0)
@@ -189,18 +190,19 @@ class Geometry:
             for i, j in UPPER)
 
     def rotation_residuals(self, frames, q):
-        """Entries of ``R*R^T - 1`` in ``q`` alone that are no rounding."""
+        """Entries of ``R*R^T - 1`` that are more than rounding, and whose
+        values depend on ``q`` alone.
+        """
         g, residuals = self.builder, {}
-        others = ~g.mask(q)
         for parent, child in dict.fromkeys(
                 link for frame in frames
                 for link in pairwise(self.way_to(frame))):
             R = self._edge(parent, child)
             entries = ((g.dot(R[i], R[j]), int(i == j)) for i, j in UPPER)
             residuals.update((abs(g.sub(x, y)), None) for x, y in entries
-                             if not g.mask((x, y)) & others
-                             and not g.same_value(x, y))
-        return list(residuals)
+                             if not g.same_value(x, y))
+        others = [x for x in g.bound.values() if x not in q]
+        return [x for x in residuals if not any(gradient(g, x, others))]
 
     def total(self, axes, parts):
         """Sum in ``axes`` of vectors, pairs of a frame and measure numbers."""

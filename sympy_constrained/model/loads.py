@@ -12,7 +12,8 @@ def loads_of(actuator):
     """The loads of an actuator, with a warning if SymPy has their sign wrong.
     """
     path = getattr(actuator, 'pathway', None)
-    if isinstance(path, WrappingPathway) and _compat.wrapping_pulls():
+    if getattr(type(path), 'to_loads', None) is WrappingPathway.to_loads and (
+            _compat.wrapping_pulls()):
         warn(f"A positive force on {path!r} pulls its ends together in this "
              "version of SymPy, but its springs, dampers and muscles count a "
              "positive force as one that pushes: a damper feeds energy. Give "

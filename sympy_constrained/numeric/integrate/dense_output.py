@@ -68,12 +68,14 @@ def hermite(t, x, rates, events):
 
 def with_jumps(sign, t, x, rates, jumps):
     """Outputs with the states at both sides of jumps among them."""
+    # Of jumps at one time the first has the states before, the last those
+    # after. The neighbour of a state beside a jump is ``side`` outputs away.
     at = np.array([event.t for event in jumps])
     side = np.repeat([0, -1, 1], [len(t), len(at), len(at)])
     x = np.vstack([x, *(event.x for event in jumps),
-                   *(event.after for event in jumps)])
+                   *(event.after for event in reversed(jumps))])
     rates = np.vstack([rates, np.full((2*len(at), x.shape[1]), np.nan)])
-    t = np.concatenate([t, at, np.nextafter(at, sign*np.inf)])
+    t = np.concatenate([t, at, np.nextafter(at[::-1], sign*np.inf)])
     order = np.unique(sign*t, return_index=True)[1]
     t, x, rates, side = t[order], x[order], rates[order], side[order]
     for k in np.flatnonzero(side):
