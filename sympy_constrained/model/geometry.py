@@ -198,10 +198,11 @@ class Geometry:
                 link for frame in frames
                 for link in pairwise(self.way_to(frame))):
             R = self._edge(parent, child)
-            entries = ((g.dot(R[i], R[j]), int(i == j)) for i, j in UPPER)
-            residuals.update((abs(g.sub(x, y)), None) for x, y in entries
-                             if not g.same_value(x, y))
-        others = [x for x in g.bound.values() if x not in q]
+            for i, j in UPPER:
+                entry = g.dot(R[i], R[j])
+                if not g.same_value(entry, int(i == j)):
+                    residuals[abs(g.sub(entry, int(i == j)))] = None
+        others = list(set(g.bound.values()).difference(q))
         return [x for x in residuals if not any(gradient(g, x, others))]
 
     def total(self, axes, parts):
