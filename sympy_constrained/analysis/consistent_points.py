@@ -12,7 +12,8 @@ from mpmath import fp, mp
 from sympy import Derivative, sin, sympify
 from sympy.core.function import AppliedUndef
 
-from ..errors import InconsistentConstraintsError, check_kind
+from ..errors import (
+    InconsistentConstraintsError, MissingIngredientError, check_kind)
 from ..graph.calculus import gradient
 from ..model.build import kinematics_of
 from ..model.call_signatures import check_known
@@ -216,6 +217,8 @@ def evaluated(system, values, names, context=mp):
     """
     try:
         out = system.graph.evaluate(values, names, context, stand_ins(system))
+    except MissingIngredientError:
+        raise
     except (AttributeError, TypeError, ValueError):
         # complex: no order, no `atan2`; an infinite angle
         out = None

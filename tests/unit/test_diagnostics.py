@@ -4,7 +4,7 @@ import warnings
 import numpy as np
 import pytest
 from mpmath import fp, mp
-from sympy import Matrix, Rational, cos, sin, sqrt, symbols
+from sympy import Function, Matrix, Rational, cos, sin, sqrt, symbols
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, RigidBody, System, dynamicsymbols,
     inertia)
@@ -208,6 +208,13 @@ def test_equations_without_real_values_where_the_rows_hold(options):
             'None of 40 states .*has finite real values.*outside of its '
             'domain, or something is divided.*`sample=')):
         constraint_report(system(**options))
+
+
+def test_a_function_without_numbers_is_named():
+    Rise = type('Rise', (Function,), {
+        'fdiff': lambda self, argindex: cos(*self.args)})
+    with pytest.raises(MissingIngredientError, match='`Rise` has no numeric'):
+        constraint_report(system(hol=[y - Rise(x)]))
 
 
 def test_the_rank_at_a_special_state_may_be_another_one():
