@@ -68,7 +68,8 @@ def factorize(work, tables):
     """Factors, pivots and their sizes, then the solution."""
     n, count = tables[0], tables[1]
     first, start = tables[2:2 + n], tables[2 + n:2 + 2*n]
-    right, pivots, sizes = work[count:].reshape(3, n)
+    right, pivots, sizes = (
+        work[count:], work[count + n:], work[count + 2*n:])
     for i in range(n):
         at, low = start[i], first[i]
         for j in range(low, i):

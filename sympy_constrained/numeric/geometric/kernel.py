@@ -7,7 +7,8 @@ damps the change of impulses, and the solution remains the same.
 import numpy as np
 from numba import njit
 
-from ..integrate.loop import factored, look_up, solve_factored
+from ..integrate.loop import (
+    factored, fill, inner, look_up, solve_factored)
 
 
 # Newton steps in a phase; the matrix is made again where changes shrink less
@@ -21,7 +22,7 @@ DAMPING = 1e-11
 LATER, FIXED, CHANGE = -2, 1e200, -3
 
 
-@njit(nogil=True)
+@inner
 def damp(J, guesses, is_first):
     """Add the damping to the diagonal."""
     n, mass = len(J), 0.
@@ -39,7 +40,7 @@ def damp(J, guesses, is_first):
             J[i, i] += DAMPING*(row*column/mass if mass else 1.) + 1e-300
 
 
-@njit(nogil=True)
+@inner
 def solved(residual, slopes, t, x, p, first, guesses, size, out):
     """Solve a phase in place; number of evaluations, negative if it fails.
     """
@@ -53,7 +54,8 @@ def solved(residual, slopes, t, x, p, first, guesses, size, out):
             is_slow = k == 0 and guesses[n - 1] == LATER
             if slopes(t, x.ctypes.data, p, p, out.ctypes.data):
                 return -k - 1
-            J[:] = out[n:n + n*n].reshape(n, n)
+            for i in range(n):
+                fill(J[i], out[n + i*n:])
             damp(J, guesses, k == 0)
             if factored(J, rows) == 0:
                 return -k - 1
@@ -77,7 +79,7 @@ def solved(residual, slopes, t, x, p, first, guesses, size, out):
     return -MOST
 
 
-@njit(nogil=True)
+@inner
 def one(residual, slopes, residual_2, slopes_2, last, layout, guesses, p,
         nodes, tables, t, h, x, out):
     """One step of the scheme in place; evaluations, negative if it fails."""
@@ -86,7 +88,7 @@ def one(residual, slopes, residual_2, slopes_2, last, layout, guesses, p,
     begin, size = states + 1, np.abs(x[:layout[4]]).max()
     for k in range(len(nodes) if count else 0):
         look_up(tables, count, t + nodes[k]*h)
-        x[begin:begin + count] = tables[:count]
+        fill(x[begin:begin + count], tables)
         begin += count
     middle = begin + layout[2]
     made = solved(residual, slopes, t, x, p, begin, guesses[begin:middle],
@@ -99,11 +101,11 @@ def one(residual, slopes, residual_2, slopes_2, last, layout, guesses, p,
         return more - made
     if last(t, x.ctypes.data, p, p, out.ctypes.data):
         return -made - more
-    x[:states] = out[:states]
+    fill(x[:states], out)
     return made + more
 
 
-@njit(nogil=True)
+@inner
 def guess(x, first, guesses, history, step, age):
     """Guess the unknowns of a step, by extrapolation after three steps."""
     for i in range(first, len(x)):
@@ -127,7 +129,7 @@ def advance(residual, slopes, residual_2, slopes_2, last, layout, guesses, p,
     first. ``history`` are unknowns of the last three steps, ``age`` their
     number.
     """
-    n, total, first = layout[0], 0, layout[0] + 1 + len(nodes)*layout[1]
+    total, first = 0, layout[0] + 1 + len(nodes)*layout[1]
     out = np.empty(len(x)*(len(x) + 1))
     for i in range(len(states)):
         step = begin + i
@@ -140,6 +142,6 @@ def advance(residual, slopes, residual_2, slopes_2, last, layout, guesses, p,
             if made < 0:
                 return i, total
             t += parts[k]*h
-            history[k, step % 3] = x
-        states[i] = x[:n]
+            fill(history[k, step % 3], x)
+        fill(states[i], x)
     return len(states), total

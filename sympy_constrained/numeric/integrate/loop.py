@@ -153,8 +153,9 @@ def dop853_extension(count):
 
 # Counting the references to arrays takes longer than the steps. Functions that
 # make no array do without; they copy entries one by one, as numba makes arrays
-# to assign slices.
-plain = njit(nogil=True, _nrt=False)
+# to assign slices. So do the others: numba compiles a long message for slices
+# of other sizes.
+inner, plain = njit(nogil=True, _nrt=True), njit(nogil=True, _nrt=False)
 
 
 @plain
@@ -296,7 +297,7 @@ def accepted(correct, t, x, levels, moved, out, trail):
     return after
 
 
-@njit(nogil=True)
+@inner
 def interpolant(rates, tableau, t, h, y, K, trial, out):
     """Coefficients of the powers 1, 2, ... of the part of a step, and whether
     they are good.
@@ -352,7 +353,7 @@ def explicit_stages(rates, tableau, t, h, y, K, new, out):
     return True
 
 
-@njit(nogil=True, _nrt=True)
+@inner
 def rosenbrock_stages(rates, tableau, t, h, y, rate, J, K, new, out):
     """Stages of a Rosenbrock method, and the end ``new``.
 
@@ -365,7 +366,7 @@ def rosenbrock_stages(rates, tableau, t, h, y, rate, J, K, new, out):
     rows = np.empty(n, np.int64)
     if factored(A, rows) == 0:
         return False
-    K[0] = rate
+    fill(K[0], rate)
     for k in range(tableau.stages + 1):
         if k and not stage(rates, t + tableau.c[k]*h, h, y, tableau.a, K,
                            k, new, out):
@@ -437,7 +438,8 @@ def solve_each(matrices, rights):
     A, rows, column = np.empty((n, n)), np.empty(n, np.int64), np.empty(n)
     one, rest = np.eye(n), np.empty(n)
     for k in range(len(rights)):
-        A[:] = matrices[k]
+        for i in range(n):
+            fill(A[i], matrices[k, i])
         if factored(A, rows) == 0:
             continue
         solve_factored(A, rows, rights[k], z[k])
@@ -446,7 +448,8 @@ def solve_each(matrices, rights):
             for j in range(n):
                 rest[i] -= matrices[k, i, j]*z[k, j]
         solve_factored(A, rows, rest, column)
-        z[k] += column
+        for i in range(n):
+            z[k, i] += column[i]
         size = other = 0.               # of the matrix and its inverse
         for j in range(n):
             solve_factored(A, rows, one[j], column)
@@ -484,7 +487,7 @@ def product(A, i, j, count):
     return value
 
 
-@njit(nogil=True)
+@inner
 def spread(A, motion, rank):
     """The singular value number ``rank`` of the constraint rows, in descending
     order, and the largest, to 1e-8 of this; ones without rank.
@@ -520,7 +523,7 @@ def apart(A, B, motion):
     return np.sqrt(square)
 
 
-@njit(nogil=True)
+@inner
 def may_vanish(machine, scale, motion, rank, t, h, Y, F, out, y, A):
     """Whether a zero of the singular value in a step is not excluded.
 
@@ -582,11 +585,13 @@ def watch(code, count, tables, scale, motion, rank, T, Y, F, begins, steps,
             here = B[k % 2]
             sizes[k] = equations_at(machine, T[k], Y[k], scale, out, here)
             least[k], largest[k] = spread(here, motion, rank)
-            rows[k] = here[motion:, :motion]
+            for i in range(n - motion):
+                fill(rows[k, i], here[motion + i])
             if k > first:
                 speeds[k - 1] = apart(here, B[(k - 1) % 2], motion)/abs(
                     T[k] - T[k - 1])
-            A[0] = here
+            for i in range(n):
+                fill(A[0, i], here[i])
             signs[k] = factored(A[0], order)
         for k in range(first, last if rank > 0 else first):
             h = T[k + 1] - T[k]
@@ -599,7 +604,7 @@ def watch(code, count, tables, scale, motion, rank, T, Y, F, begins, steps,
     return signs, sizes, least, largest, is_open, rows
 
 
-@njit(nogil=True)
+@inner
 def jacobian(rates, slopes, sizes, z, t, y, J, out):
     """Derivatives ``J`` of the rates by time and ``y``; whether they are good.
 
@@ -609,29 +614,34 @@ def jacobian(rates, slopes, sizes, z, t, y, J, out):
     states, known, motion, count, works = sizes
     if is_bad(rates, t, y, out):
         return False
-    z[:motion] = out[known:states]
-    z[motion:] = out[states + works:]
+    fill(z[:motion], out[known:])
+    fill(z[motion:], out[states + works:])
     width = states + 1
     values = np.empty((known + count + works)*width + count*count
                       + works*motion)
     if is_bad(slopes, t, y, values):
         return False
-    terms = values[:(known + count)*width].reshape(known + count, width)
-    end = terms.size + count*count
-    W = values[terms.size:end].reshape(count, count)
+    begin = (known + count)*width
+    end = begin + count*count
+    W = np.empty((count, count))
+    for i in range(count):
+        fill(W[i], values[begin + i*count:])
     rows = np.empty(count, np.int64)
     if factored(W, rows) == 0:
         return False
     J[:, :] = 0.
-    J[:known, :width] = terms[:known]
-    x = np.empty(count)
+    for i in range(known):
+        fill(J[i, :width], values[i*width:])
+    x, right = np.empty(count), np.empty(count)
     for j in range(width):
-        solve_factored(W, rows, terms[known:, j], x)
-        J[known:states, j] = x[:motion]
-    if works:
-        J[states, :width] = values[end:end + width]
+        for i in range(count):
+            right[i] = values[(known + i)*width + j]
+        solve_factored(W, rows, right, x)
         for i in range(motion):
-            J[states] += values[end + width + i]*J[known + i]
+            J[known + i, j] = x[i]
+    if works:
+        fill(J[states, :width], values[end:])
+        add(1., values[end + width:end + width + motion], J[known:], J[states])
     return True
 
 
@@ -721,7 +731,7 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
         evaluations = 2
         if is_bad(rates, T[0], Y[0], out):
             return TROUBLE, 0, 0, evaluations, h
-        F[0] = out[:n]
+        fill(F[0], out)
         h = first_size(rates, tableau, rtol, atol, T[0], Y[0], F[0],
                        ends[0] - T[0], trial, out)
         if h == 0:
@@ -729,15 +739,15 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
     for step in range(len(drift)):
         t, y, last = T[step], Y[step], Y[step + 1]
         made = K[step % len(K)]
-        rate[:] = F[step]
+        fill(rate, F[step])
         if step and t == stops[piece]:
             piece += 1
             t = begins[piece]
             evaluations += 1
             if is_bad(rates, t, y, out):
                 return TROUBLE, step, due, evaluations, h
-            rate[:] = out[:n]
-        made[0] = rate
+            fill(rate, out)
+        fill(made[0], rate)
         if tableau.gamma:
             evaluations += 1
             if not jacobian(rates, slopes, sizes, z, t, y, J, out[:size]):
@@ -754,13 +764,13 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
         drift[step] = accepted(correct, t_new, new, levels, last, out, trail)
         if drift[step] < 0:
             return TROUBLE, step, due, evaluations, h
-        F[step + 1] = made[stages]
+        fill(F[step + 1], made[stages])
         if (tableau.gamma or needed(tableau) == stages
                 or distance(last, new) > 0):
             evaluations += 1
             if is_bad(rates, end, last, out):
                 return TROUBLE, step, due, evaluations, h
-            F[step + 1] = out[:n]
+            fill(F[step + 1], out)
         before, powers = due, np.zeros((0, 0))
         while due < len(times) and forward*(times[due] - t_new) <= 0:
             if due == before:
@@ -771,7 +781,7 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
                     return TROUBLE, step, before, evaluations, h
             between((times[due] - t)/(t_new - t), y, powers, new)
             if times[due] == t_new:
-                states[due] = last
+                fill(states[due], last)
             elif accepted(correct, times[due], new, levels,
                           states[due], out, trail) < 0:
                 return TROUBLE, step, before, evaluations, h
@@ -886,14 +896,14 @@ def project_all(code, p, count, tables, levels, T, Y, drift):
     out, new = np.empty(levels.sum()), np.empty(Y.shape[1])
     trail = np.empty((2*NEWTON, Y.shape[1] + 1))
     for k in range(len(T)):
-        new[:] = Y[k]
+        fill(new, Y[k])
         drift[k] = accepted(correct, T[k], new, levels, Y[k], out, trail)
         if drift[k] < 0:
             return k
     return len(T)
 
 
-@njit(nogil=True)
+@inner
 def back_to(turn, t, trail, levels, weights, lam, slope, out):
     """Carry ``lam`` and ``slope`` back through a projection.
 
@@ -907,7 +917,7 @@ def back_to(turn, t, trail, levels, weights, lam, slope, out):
             continue
         begin = 0 if end == levels[0] else levels[0]
         weights[:] = 0.
-        weights[begin:end] = lam[begin:end]
+        fill(weights[begin:end], lam[begin:])
         if is_bad(turn, t, trail[k, 1:], out):
             return False
         lam += out[:n]
@@ -915,7 +925,7 @@ def back_to(turn, t, trail, levels, weights, lam, slope, out):
     return True
 
 
-@njit(nogil=True)
+@inner
 def made_again(rates, correct, tableau, levels, begins, ends, Y, K, trails,
                owners, parts, X, out):
     """Make steps from ``Y[0]`` again, with all stages where outputs are
@@ -964,7 +974,7 @@ def go_back(code, pull_code, correct_code, turn_code, p, count, tables,
         (2*NEWTON, n + 1))
     state, moved, seed, out = (
         np.empty(n), np.empty(n), np.empty(n), np.empty(size))
-    Y[0] = y
+    fill(Y[0], y)
     failed = made_again(rates, correct, tableau, levels, begins, ends, Y, K,
                         trails, owners, parts, X, out)
     if failed >= 0:
@@ -987,7 +997,7 @@ def go_back(code, pull_code, correct_code, turn_code, p, count, tables,
             t = begins[i] + part*h
             if accepted(correct, t, state, levels, moved, out, trail) < 0:
                 return i
-            seed[:] = seeds[due]
+            fill(seed, seeds[due])
             if not back_to(turn, t, trail, levels, turn_weights, seed, slope,
                            out):
                 return i
@@ -999,7 +1009,7 @@ def go_back(code, pull_code, correct_code, turn_code, p, count, tables,
                 wanted[k] += h*weight*seed
             due -= 1
         for k in range(last - 1, -1, -1):
-            pull_weights[:n] = wanted[k]
+            fill(pull_weights[:n], wanted[k])
             pull_weights[n:] = quadrature[i, k]
             if not np.any(pull_weights):
                 continue

@@ -346,7 +346,7 @@ def schur(tables, D, Y, place, begin, S):
                             through[l + 1] + k]
 
 
-solve = njit(**FLAGS)(factorize)
+solve = quick(factorize)
 
 
 @quick
@@ -478,8 +478,11 @@ def correct(t, x, p, tables, numbers, out):
         add_forces(tables, work, Y, lam, -1.)
         accelerate(t, tables, work, change[level])
     add_gradients(tables, work, gaps[2], out[:q])
-    out[:q] += moved(t, x, p, tables, numbers, change[0], work)
-    out[q:q + o] = change[1]
+    moves = moved(t, x, p, tables, numbers, change[0], work)
+    for i in range(q):
+        out[i] += moves[i]
+    for j in range(o):
+        out[q + j] = change[1, j]
     return fault_of(out)
 
 
@@ -521,7 +524,8 @@ def moved(t, x, p, tables, numbers, speeds, work):
         if state >= q:
             change[k] = speeds[state - q]
     for sign in range(2 if others else 0):
-        z[q:] = sign*speeds
+        for j in range(o):
+            z[q + j] = sign*speeds[j]
         if begin(t, z, p, tables, numbers, work):
             change[:] = np.nan
         for k in range(q):
