@@ -318,7 +318,9 @@ class LinearMappingMethod(ConstrainedMethod):
         return -(self.multipliers.T*self.mapping.constraints_drift)[0]
 
     def _active_forces(self):
-        return self.forcing
+        N, nu = self.mapping.N, self.mapping.nu
+        speeds = dict(zip(self._system.u, N*self.u + nu))
+        return N.T*self._applied().xreplace(speeds)
 
     # -- geometry --------------------------------------------------------
 
