@@ -111,8 +111,12 @@ def closing_rows(kinematics, loop):
         across = kinematics.measure(across, N)
         x = g.dot(across, axis)
         if x:
-            torque = Vector([(Matrix(nested(g, g.cross(across, axis))), N)])
-            yield x, f'axis {k + 1}', ((one, torque), (other, -torque))
+            # Not `-torque`: SymPy compares nested sums for a time that
+            # grows exponentially with the length of the loop.
+            yield x, f'axis {k + 1}', tuple(
+                (frame, Vector([(Matrix(nested(g, g.cross(*pair))), N)]))
+                for frame, pair in ((one, (across, axis)),
+                                    (other, (axis, across))))
 
 
 def single_frame(axis):
