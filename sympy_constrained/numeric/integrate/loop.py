@@ -184,6 +184,13 @@ def fill(target, values):
 
 
 @plain
+def fill_rows(target, values):
+    """Fill a matrix by the first entries of rows."""
+    for i in range(len(target)):
+        fill(target[i], values[i])
+
+
+@plain
 def distance(x, other):
     """The largest difference of entries of ``x``."""
     far = 0.
@@ -438,8 +445,7 @@ def solve_each(matrices, rights):
     A, rows, column = np.empty((n, n)), np.empty(n, np.int64), np.empty(n)
     one, rest = np.eye(n), np.empty(n)
     for k in range(len(rights)):
-        for i in range(n):
-            fill(A[i], matrices[k, i])
+        fill_rows(A, matrices[k])
         if factored(A, rows) == 0:
             continue
         solve_factored(A, rows, rights[k], z[k])
@@ -585,13 +591,11 @@ def watch(code, count, tables, scale, motion, rank, T, Y, F, begins, steps,
             here = B[k % 2]
             sizes[k] = equations_at(machine, T[k], Y[k], scale, out, here)
             least[k], largest[k] = spread(here, motion, rank)
-            for i in range(n - motion):
-                fill(rows[k, i], here[motion + i])
+            fill_rows(rows[k], here[motion:])
             if k > first:
                 speeds[k - 1] = apart(here, B[(k - 1) % 2], motion)/abs(
                     T[k] - T[k - 1])
-            for i in range(n):
-                fill(A[0, i], here[i])
+            fill_rows(A[0], here)
             signs[k] = factored(A[0], order)
         for k in range(first, last if rank > 0 else first):
             h = T[k + 1] - T[k]

@@ -478,12 +478,18 @@ def correct(t, x, p, tables, numbers, out):
         add_forces(tables, work, Y, lam, -1.)
         accelerate(t, tables, work, change[level])
     add_gradients(tables, work, gaps[2], out[:q])
-    moves = moved(t, x, p, tables, numbers, change[0], work)
+    put(moved(t, x, p, tables, numbers, change[0], work), change[1], out)
+    return fault_of(out)
+
+
+@quick
+def put(moves, speeds, out):
+    """Add changes of coordinates, and put those of speeds after them."""
+    q = len(moves)
     for i in range(q):
         out[i] += moves[i]
-    for j in range(o):
-        out[q + j] = change[1, j]
-    return fault_of(out)
+    for j in range(len(speeds)):
+        out[q + j] = speeds[j]
 
 
 @quick
