@@ -9,6 +9,8 @@ from itertools import compress
 
 from sympy import (
     Add, Derivative, Dummy, Float, Integer, Mul, Pow, Rational, S, cos, sin)
+from sympy.core.function import Application
+from sympy.core.relational import Relational
 
 from .calculus import operands
 from .nodes import ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN
@@ -47,12 +49,21 @@ def number(node):
     return Rational(value.numerator, value.denominator)
 
 
-def filled(template, values):
+def filled(template, values, is_evaluated):
     """A template with expressions in its slots."""
     slots = dict(zip(SLOTS, values))
     if template.has(Derivative):        # becomes Subs where it must
         return template.subs(slots, simultaneous=True)
-    return template.xreplace(slots)
+    return template.xreplace(slots) if is_evaluated else put(template, slots)
+
+
+def put(e, slots):
+    """``e.xreplace(slots)`` without the evaluation of functions by SymPy."""
+    if not e.args:
+        return slots.get(e, e)
+    how = {'evaluate': False} if isinstance(
+        e, (Application, Relational, Pow)) else {}
+    return e.func(*(put(x, slots) for x in e.args), **how)
 
 
 def terms(nodes, k, absorbed):
@@ -98,8 +109,8 @@ def write(graph, refs, named):
     """Expressions of the references; ``named`` maps nodes to symbols."""
     nodes = graph.nodes
     order, uses = used_nodes(nodes, refs)
-    add, mul, power = (UNEVALUATED if not named and len(order) > READABLE
-                       else EVALUATED)
+    is_evaluated = bool(named) or len(order) <= READABLE
+    add, mul, power = EVALUATED if is_evaluated else UNEVALUATED
     absorbed = {                        # by the sum or product that uses it
         j for k in order if nodes[k][0] in (ADD, MUL)
         for j in map(abs, nodes[k][1:])
@@ -119,7 +130,8 @@ def write(graph, refs, named):
         ROOT: lambda k, x, y: power(of(x), Rational(1, y)),
         SIN: lambda k, x, y: sin(of(x)),
         COS: lambda k, x, y: cos(of(x)),
-        CALL: lambda k, x, y: filled(graph.templates[x], map(of, y))}
+        CALL: lambda k, x, y: filled(graph.templates[x], map(of, y),
+                                     is_evaluated)}
     for k in order:
         if k in absorbed:
             continue

@@ -374,6 +374,21 @@ def test_no_operand_of_a_large_expression_occurs_twice():
         assert not part.is_Mul or len({*part.args}) == len(part.args), part
 
 
+@pytest.mark.parametrize('kind', [Heaviside, Abs, Piecewise])
+def test_functions_of_a_large_expression_are_not_evaluated(kind, monkeypatch):
+    """SymPy would walk the expression, several times."""
+    e = sum(sin(k*x)*y**2 for k in range(1, 200))
+    graph = frozen(Piecewise((e, e > 0), (x, True)) if kind is Piecewise
+                   else kind(e))
+    values = {x: 0.3, y: 0.7}
+    with monkeypatch.context() as patch:
+        patch.setattr(kind, 'eval', None)
+        patch.setattr('sympy.core.relational.is_ge', None)
+        found, = graph.sympy('f')
+    assert found.subs(values).evalf() == pytest.approx(
+        values_of(graph, values)[0])
+
+
 def test_a_guard_against_division_by_zero_is_kept():
     guarded = Piecewise((sin(x)/x, x > 0), (1, True))
     assert values_of(frozen(guarded), {x: 0.0}) == [1]
