@@ -52,9 +52,21 @@ def number(node):
 def filled(template, values, is_evaluated):
     """A template with expressions in its slots."""
     slots = dict(zip(SLOTS, values))
-    if template.has(Derivative):        # becomes Subs where it must
-        return template.subs(slots, simultaneous=True)
+    if isinstance(template, Derivative):
+        return partial_derivative(template, slots)
     return template.xreplace(slots) if is_evaluated else put(template, slots)
+
+
+def partial_derivative(template, slots):
+    """The derivative of a user's function, as SymPy writes it: by one of its
+    arguments if only this one depends on it, else as a ``Subs``.
+    """
+    arguments = [slots[x] for x in template.expr.args]
+    if all(slots[x]._diff_wrt and sum(
+            y.has(slots[x]) for y in arguments) == 1
+            for x in template.variables):
+        return template.xreplace(slots)
+    return template.subs(slots, simultaneous=True)
 
 
 def put(e, slots):
