@@ -5,7 +5,8 @@ from math import acos, cos, pi, sqrt
 import numpy as np
 import pytest
 from mechanisms import g, l, m, x, y
-from sympy import Rational, cos as cosine, sin as sine, symbols
+from sympy import (
+    Piecewise, Rational, cos as cosine, sign, sin as sine, symbols)
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
@@ -384,6 +385,16 @@ def test_an_isolated_motion_with_a_zero_eigenvalue(force, stability):
     rest, = equilibria(particle, [0.], constants={m: 1})
     assert rest.eigenvalues == pytest.approx([-1]) and (
         rest.stability == stability)
+
+
+@pytest.mark.parametrize('direction', [sign, lambda u: Piecewise(
+    (1, u > 0), (-1, True))])
+@pytest.mark.filterwarnings('ignore:The derivative of a `sign`')
+def test_a_warning_of_dry_friction(direction):
+    block = UdwadiaKalabaMethod(m*x.diff()**2/2 - x**2/2, [x],
+                                nonideal_forces=[-direction(x.diff())])
+    with pytest.warns(UserWarning, match='range of states'):
+        equilibria(block, [0.5], constants={m: 1})
 
 
 def test_a_constant_crosses_zero_where_motions_become_periodic():
