@@ -1,6 +1,12 @@
 """Constraint rows of a call, read and sorted by level or by order."""
+from contextlib import suppress
 from dataclasses import replace
+from random import Random
+from warnings import warn
 
+from sympy import Derivative, Dummy, Float, S, Symbol, default_sort_key
+from sympy.core.function import AppliedUndef
+from sympy.core.relational import Relational
 from sympy.physics.vector import Point, ReferenceFrame, Vector, cross
 
 from ..errors import (
@@ -34,8 +40,43 @@ def residuals_of(kinematics, level, rows):
         else:
             with located(label):
                 ref = read(g, row)
+            if level == 'velocity':
+                warn_of_jump(row, label)
         residuals.append(Residual(ref, row, label, location))
     return residuals
+
+
+def warn_of_jump(row, label):
+    """Warn of a row whose value jumps where its pieces meet."""
+    for part in sorted(getattr(row, 'atoms', lambda _: ())(Relational),
+                       key=default_sort_key):
+        if jumps_at(row, part.lhs - part.rhs):
+            warn(f"{label} jumps where `{part}` changes. Speeds that follow "
+                 "it would need an impact, and the equations hold between "
+                 "the jumps only. Make the row continuous, or end the run "
+                 "there by an event with a jump of the speeds.", stacklevel=2)
+            return
+
+
+def jumps_at(row, switch):
+    """Whether a row jumps at a zero of a switch, which is sought in a
+    variable in which it is linear; False without one.
+    """
+    random = Random(0)
+    numbers = {x: Float(random.uniform(0.3, 1)) for x in sorted(
+        row.atoms(Symbol, AppliedUndef, Derivative), key=default_sort_key)}
+    for x in filter(switch.has, numbers):
+        at = Dummy()
+        line = switch.xreplace({**numbers, x: at})
+        slope = line.diff(at)
+        if slope.is_number and slope != 0:
+            place = -line.xreplace({at: S.Zero})/slope
+            far, near = (abs(row.xreplace({**numbers, x: place + step})
+                             - row.xreplace({**numbers, x: place - step}))
+                         for step in (1e-6, 1e-10))
+            with suppress(TypeError):       # outside the domain
+                return float(near) > max(float(far)/2, 1e-8)
+    return False
 
 
 def rows_by_level(kinematics, given, shape):

@@ -214,6 +214,16 @@ def test_a_long_table_as_piecewise():
     assert method.forcing.subs({x: Rational(5, 2), k: 3})[0] == -3
 
 
+@pytest.mark.parametrize('factor, jumps', [(1, True), (X, False)])
+def test_a_velocity_row_that_jumps(factor, jumps):
+    """Y = 1 or -1 by the direction of X jumps, Y = abs(X) does not."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        UdwadiaKalabaMethod(L2, [x, y], nonhol_coneqs=[
+            Y - factor*Piecewise((1, X > 0), (-1, True))])
+    assert ['jumps where' in str(x.message) for x in caught] == [True]*jumps
+
+
 def test_masses_of_very_different_size_are_masses():
     big = symbols('big', positive=True)
     method = UdwadiaKalabaMethod(
