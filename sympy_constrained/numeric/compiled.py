@@ -83,7 +83,8 @@ def compile_equations(model, constants=None, inputs=None, backend='auto',
         which is the way for many bodies; ``model`` then is a method, a
         ``System`` or a ``KanesMethod`` object. ``'auto'`` takes the recursive
         form where it exists, the model has 28 bodies or more, and all
-        constraints are loops.
+        constraints are loops; a ``System`` without formed equations has no
+        other form.
     loops : iterable of Loop
         Further loops of a ``System`` or a ``KanesMethod`` object, with
         ``recursion``. A method has its own.
