@@ -229,10 +229,13 @@ def test_equations_have_the_rows_and_signs_of_upstream(name):
     ours, theirs = SHAPES[name](UdwadiaKalabaMethod), formed(name)
     found, wanted = ours._form_eoms(), theirs._form_eoms()
     if name == 'kane':                  # `Fr`, `Fr*`
-        mapped = kane(LinearMappingMethod).kanes_equations()[0]
-        found = Matrix([*ours.kanes_equations(), found, mapped])
+        mapped, *light = map(kane, (LinearMappingMethod, LinearMappingMethod,
+                                    GibbsAppellMethod))
+        found = Matrix([*ours.kanes_equations(), found, *(
+            x.kanes_equations(bodies, x.loads)[0] for x, bodies in (
+                (mapped, None), *((x, []) for x in light)))])
         active, inertial = theirs.kanes_equations()
-        wanted = Matrix([active, inertial, wanted, active])
+        wanted = Matrix([active, inertial, wanted, active, active, active])
     assert found.shape == wanted.shape
     assert (found - wanted).applyfunc(simplify).is_zero_matrix
 
@@ -253,10 +256,12 @@ def test_what_a_linearizer_and_pydy_read():
         assert list(getattr(ours, name)) == list(getattr(theirs, name))
     again = kane(GibbsAppellMethod)
     assert list(again._udep) == [v] and not list(again._uaux)
+    assert again._Ars == ours._Ars == theirs._Ars
     hamel = lagrange(HamelEmbedding)
     assert [*hamel._qdep] == [y] and not [*hamel._udep, *hamel._uaux]
     assert list(hamel._udot) == [x.diff(t, 2)]
-    assert not list(kane(LinearMappingMethod)._udep)
+    mapped = kane(LinearMappingMethod)
+    assert not [*mapped._udep, *mapped._Ars]
 
 
 @each

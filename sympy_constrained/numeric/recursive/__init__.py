@@ -25,7 +25,8 @@ def recursive_equations(model, constants, inputs, backend, recursion, loops):
         # a System without formed equations has no ordinary form
         is_choice = getattr(model, 'eom_method', model) is not None
         with suppress(UnsupportedFeatureError):
-            if is_choice and len(arguments_of(model)[1].get('bodies') or ()) < CROSSOVER:
+            bodies = arguments_of(model)[1].get('bodies') or ()
+            if is_choice and len(bodies) < CROSSOVER:
                 return None
         with suppress(ConstrainedDynamicsError):
             found = compiled(model, constants, inputs, backend, loops)
