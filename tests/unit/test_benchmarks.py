@@ -2,13 +2,16 @@
 here is timed."""
 import importlib
 import inspect
+import itertools
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sympy import cos, sin, symbols, sqrt
 
 import ready
+from sympy_constrained import timing
 from sympy_constrained.graph import Graph, GraphBuilder, read
 
 FOLDER = Path(__file__).resolve().parents[2]/'benchmarks'
@@ -114,3 +117,11 @@ def test_growth_is_a_slope_on_logarithms(harness):
     grown['upstream_derive closed_chain:12 kane'] = {'over': 60.}
     rows = list(report.growth(record(grown)))
     assert [row[3] for row in rows] == ['1.50', '1.00']
+
+
+def test_calls_are_timed_by_a_clock_with_long_steps(monkeypatch):
+    now = itertools.count()
+    monkeypatch.setattr(timing, 'time', SimpleNamespace(
+        process_time=lambda: next(now)//1000))
+    assert math.isclose(timing.per_call(lambda: next(now), 0), 1e-3,
+                        rel_tol=0.1)
