@@ -22,9 +22,9 @@ from .linear.rank_decision import decide_rank
 from .linear.solver import LinearSolver
 from .manifold.correction import correction_graph, row_sizes
 from .manifold.projection import distances, norms_of
-from .names import array
+from .names import array, label
 from .table import Table
-from .tolerances import REDUNDANT, ROUNDINGS, UNDECIDED
+from .tolerances import HUGE, NOISE, REDUNDANT, ROUNDINGS, UNDECIDED
 
 
 KEPT_SOLVERS = 64
@@ -284,17 +284,35 @@ class CompiledEquations(Evaluator):
         x = array(x, 'x')
         if not isinstance(t, (int, float)) or t - t:
             t = finite_time(t)
-        if x.ndim == 2:
-            return self._rates_of_batch(t, x, p, solver)
         rates = None
-        if x.shape == (len(self.states),):
+        if x.ndim == 2:
+            rates = self._rates_of_batch(t, x, p, solver)
+        elif x.shape == (len(self.states),):
             key = solver, None if p is None else self.parameters(p).tobytes()
             quick = self._decided.get(key) or self.once(
                 key, lambda: self.quick_rates(
                     solver or self.kept_solver(t, x, p), p,
                     solver is not None))
             rates = quick and quick(t, x)
-        return self._solved_rates(t, x, p, solver) if rates is None else rates
+        if rates is None:
+            rates = self._solved_rates(t, x, p, solver)
+        if np.vdot(rates, rates) > HUGE**2:
+            self._check_rounding(rates, x, self.names.labels,
+                                 lambda x: self._solved_rates(t, x, p, solver))
+        return rates
+
+    def _check_rounding(self, values, x, names, function):
+        """Raise if values are quotients of rounding errors of states."""
+        moved = function(x*(1 + ROUNDINGS*np.cos(
+            2.4*np.arange(x.shape[-1]))))
+        bad = np.abs(values - moved) > NOISE*np.maximum(np.abs(values), HUGE)
+        if bad.any():
+            names = ', '.join(np.array(names)[np.atleast_2d(bad).any(axis=0)])
+            raise SingularEquationsError(
+                f"The values of {names} are quotients of rounding errors: at "
+                "the state something divides by zero, up to rounding. Choose "
+                "a state beside it, or other coordinates or speeds. "
+                f"{self.equations.when_singular}".rstrip(), condition=0.)
 
     def _solved_rates(self, t, x, p, solver):
         """Rates without machine code for the solution."""
@@ -331,8 +349,15 @@ class CompiledEquations(Evaluator):
 
     def multipliers(self, t, x, p=None, solver=None):
         """Multipliers, of least norm where they are not unique."""
-        return self._solved((), t, x, p, solver, is_checked=True)[1][
-            ..., self.motion:]
+        def multipliers_at(x):
+            return self._solved((), t, x, p, solver, is_checked=True)[1][
+                ..., self.motion:]
+
+        found = multipliers_at(x)
+        if np.vdot(found, found) > HUGE**2:
+            self._check_rounding(found, np.asarray(x, float), list(map(
+                label, self.multiplier_names)), multipliers_at)
+        return found
 
     def are_unique(self, combinations, t, x, p=None):
         """Whether these linear combinations of multipliers are unique."""

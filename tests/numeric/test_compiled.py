@@ -12,9 +12,12 @@ from sympy.physics.mechanics import (
 from exports import kept
 from mechanisms import g, l, m, particle, t, x, y
 from sympy_constrained import (
-    EquationsOfMotion, LinearMappingMethod, UdwadiaKalabaMethod)
+    EquationsOfMotion, LinearMappingMethod, UdwadiaKalabaMethod,
+    VoronetsMethod)
 from sympy_constrained.errors import (
-    ConstraintError, InconsistentConstraintsError, NotFiniteError)
+    ConstraintError, InconsistentConstraintsError, NotFiniteError,
+    SingularEquationsError)
+from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations, simulate
 from sympy_constrained.numeric.compiled import KEPT_SOLVERS
 from sympy_constrained.plotting import plot_energy
@@ -31,6 +34,22 @@ def states():
 
 
 # -- values ---------------------------------------------------------------
+
+@pytest.mark.parametrize('name, cls, outputs', [
+    ('rolling_disc_minimal', UdwadiaKalabaMethod, ['rhs']),
+    ('chaplygin_sleigh', VoronetsMethod, ['rhs', 'multipliers'])])
+def test_quotients_of_rounding_errors_are_refused(name, cls, outputs):
+    """A flat disc and a sleigh across divide by cos(pi/2), about 6e-17."""
+    ready = model(name)
+    compiled = compile_equations(ready.form(cls), ready.parameters)
+    x = np.full(len(compiled.states), 0.3)
+    compiled.rhs(0, x)                  # keeps the solver
+    x[compiled.q_index] = np.pi/2
+    for output in outputs:
+        for states in x, np.array([x, x]):
+            with pytest.raises(SingularEquationsError, match='rounding err'):
+                getattr(compiled, output)(0, states)
+
 
 @pytest.mark.parametrize('far', [0, *(10.**-k for k in range(1, 10))])
 def test_rows_that_are_nearly_parallel(far):
