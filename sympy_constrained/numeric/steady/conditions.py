@@ -132,9 +132,10 @@ class Conditions:
         speeds = np.cos(2.4*np.arange(1, self.count + 1))
         speeds[self.compiled.q_index] = 0.
         speeds = np.append(speeds, np.zeros(len(point) - self.count))
-        far, near = (np.abs(self.trial(point + step*speeds)
-                            - self.trial(point - step*speeds))/norms
-                     for step in NEAR)
+        with np.errstate(invalid='ignore'):     # outside the domain
+            far, near = (np.abs(self.trial(point + step*speeds)
+                                - self.trial(point - step*speeds))/norms
+                         for step in NEAR)
         return [self.rows[k] for k in np.flatnonzero(
             (near > NULL) & (near > far/2) & np.isfinite(near))]
 
