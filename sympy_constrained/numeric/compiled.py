@@ -17,14 +17,14 @@ from ..model.equations import EquationsOfMotion
 from .codegen.slopes import Slopes
 from .codegen.solution import solved_graph
 from .derivatives import Derivative, Plan
-from .evaluation import Evaluator, finite_time, times_of
+from .evaluation import Evaluator, check_rounding, finite_time, times_of
 from .linear.rank_decision import decide_rank
 from .linear.solver import LinearSolver
 from .manifold.correction import correction_graph, row_sizes
 from .manifold.projection import distances, norms_of
 from .names import array, label
 from .table import Table
-from .tolerances import HUGE, NOISE, REDUNDANT, ROUNDINGS, UNDECIDED
+from .tolerances import HUGE, REDUNDANT, ROUNDINGS, UNDECIDED
 
 
 KEPT_SOLVERS = 64
@@ -297,22 +297,10 @@ class CompiledEquations(Evaluator):
         if rates is None:
             rates = self._solved_rates(t, x, p, solver)
         if np.vdot(rates, rates) > HUGE**2:
-            self._check_rounding(rates, x, self.names.labels,
-                                 lambda x: self._solved_rates(t, x, p, solver))
+            check_rounding(rates, x, self.names.labels, lambda x: (
+                self._solved_rates(t, x, p, solver)),
+                self.equations.when_singular)
         return rates
-
-    def _check_rounding(self, values, x, names, function):
-        """Raise if values are quotients of rounding errors of states."""
-        moved = function(x*(1 + ROUNDINGS*np.cos(
-            2.4*np.arange(x.shape[-1]))))
-        bad = np.abs(values - moved) > NOISE*np.maximum(np.abs(values), HUGE)
-        if bad.any():
-            names = ', '.join(np.array(names)[np.atleast_2d(bad).any(axis=0)])
-            raise SingularEquationsError(
-                f"The values of {names} are quotients of rounding errors: at "
-                "the state something divides by zero, up to rounding. Choose "
-                "a state beside it, or other coordinates or speeds. "
-                f"{self.equations.when_singular}".rstrip(), condition=0.)
 
     def _solved_rates(self, t, x, p, solver):
         """Rates without machine code for the solution."""
@@ -355,8 +343,10 @@ class CompiledEquations(Evaluator):
 
         found = multipliers_at(x)
         if np.vdot(found, found) > HUGE**2:
-            self._check_rounding(found, np.asarray(x, float), list(map(
-                label, self.multiplier_names)), multipliers_at)
+            check_rounding(
+                found, np.asarray(x, float), list(map(
+                    label, self.multiplier_names)), multipliers_at,
+                self.equations.when_singular)
         return found
 
     def are_unique(self, combinations, t, x, p=None):

@@ -382,7 +382,6 @@ def test_an_isolated_motion_with_a_zero_eigenvalue(force, stability):
 
 @pytest.mark.parametrize('direction', [sign, lambda u: Piecewise(
     (1, u > 0), (-1, True))])
-@pytest.mark.filterwarnings('ignore:The derivative of a `sign`')
 def test_a_warning_of_dry_friction(direction):
     block = UdwadiaKalabaMethod(m*x.diff()**2/2 - x**2/2, [x],
                                 nonideal_forces=[-direction(x.diff())])
