@@ -17,13 +17,21 @@ def processor_time():
     return time.process_time() + used.children_user + used.children_system
 
 
+def clock_step():
+    """The step of the clock of processor time, 15 ms on some systems."""
+    now = began = time.process_time()
+    while now == began:
+        now = time.process_time()
+    return now - began
+
+
 def per_call(function, least=0.15, rounds=5, longest=inf):
     """Processor time of one call: the median of rounds.
 
-    A round has as many calls as take ``least`` seconds; no round begins
-    after ``longest`` seconds.
+    A round has as many calls as take ``least`` seconds, or ten steps of the
+    clock; no round begins after ``longest`` seconds.
     """
-    calls, spent = 1, []
+    calls, spent, least = 1, [], max(least, 10*clock_step())
     while not spent or len(spent) < rounds and sum(spent) < longest:
         began = time.process_time()
         for _ in range(calls):

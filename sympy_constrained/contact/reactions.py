@@ -1,6 +1,8 @@
 """Forces of a contact from multipliers, and events that depend on them."""
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from warnings import warn
 
 from sympy import Expr, sympify
@@ -11,28 +13,31 @@ from ..errors import ConstraintError, UnsupportedFeatureError
 from ..graph import GraphBuilder, read
 
 
-class ContactEvent(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ContactEvent:
     """A function of ``(t, x)`` with the attributes of an event.
 
-    ``function`` takes the constants of ``compiled``, too. A run calls it with
-    its own ones, which :meth:`with_values` inserts.
+    ``made`` makes the function of the equations ``compiled``. Each run has
+    one of its own, with its constants and inputs, by :meth:`with_equations`.
     """
 
-    function: object
+    made: Callable
     compiled: object
     direction: int
     terminal: bool | int
     passed: str                 # the error if the event lies in the past
-    p: object = None
+
+    @cached_property
+    def function(self):
+        """The function, which remembers what it found last."""
+        return self.made(self.compiled)
 
     def __call__(self, t, x):
-        return float(self.function(t, x, self.p))
+        return float(self.function(t, x))
 
-    def with_values(self, constants):
-        """The event with other values of those constants that it has."""
-        return self._replace(p=self.compiled.parameters(
-            {x: v for x, v in constants.items()
-             if x in self.compiled.constants}))
+    def with_equations(self, compiled):
+        """The event of a run."""
+        return replace(self, compiled=compiled)
 
 
 class ContactReactions:
@@ -87,25 +92,26 @@ class ContactReactions:
             if k is not None]
 
     def _forces(self, method, compiled, *forces):
-        """Sums of weighted multipliers as a function of ``(t, x, p)``."""
-        forces = [[(k, compiled.expression(weight) if weight != 1 else None)
+        """Sums of weighted multipliers as a function of ``(t, x)``."""
+        forces = [[(k, weight != 1 and expression(compiled, weight))
                    for k, weight in force] for force in forces]
         count, is_checked = len(rows_of(method)), False
 
-        def values(t, x, p):
+        def values(t, x):
             nonlocal is_checked
             weights = [[0.]*count for _ in forces]
             for row, force in zip(weights, forces):
                 for k, weight in force:
-                    row[k] += 1. if weight is None else weight(t, x, p)
-            if not is_checked and not compiled.are_unique(weights, t, x, p):
+                    row[k] += weight(t, x) if weight else 1.
+            if not is_checked and not compiled.are_unique(weights, t, x):
                 warn(f"The forces of {self.name} are not unique: its rows "
                      "depend on others, such as those of another contact of "
                      "the body. Its events use those of least norm, which "
-                     "depend on the units of the rows. Drop the redundant "
-                     "rows that carry no force.", stacklevel=2)
+                     "depend on the units of the rows. Leave redundant rows "
+                     "of `nonholonomic_constraints` that carry no force out "
+                     "of the method.", stacklevel=2)
             is_checked = True
-            return weights @ compiled.multipliers(t, x, p)
+            return weights @ compiled.multipliers(t, x)
 
         return values
 
@@ -113,33 +119,46 @@ class ContactReactions:
         """Event for ``simulate``: the normal force vanishes; ``compiled`` is
         the ``method``, compiled.
         """
-        force = self._forces(method, compiled, self._normal_weights(method))
+        weights = self._normal_weights(method)
+
+        def made(compiled):
+            force = self._forces(method, compiled, weights)
+            return lambda t, x: force(t, x)[0]
+
         return ContactEvent(
-            lambda t, x, p: force(t, x, p)[0], compiled, -1, terminal,
+            made, compiled, -1, terminal,
             f"The normal force of {self.name} pulls, so the bodies separate "
             "at once: simulate without the contact")
 
     def slip_event(self, method, compiled, friction, terminal=True):
-        """Event for ``simulate``: friction exceeds ``friction*N``."""
+        """Event for ``simulate``: friction exceeds ``friction*N``.
+
+        A row of rolling that the method does not have carries no force.
+        """
         rows = find_rows(method, [
             row for row in self.nonholonomic_constraints
-            if row in self.slip_velocity], self.name)
+            if row in self.slip_velocity], self.name, any)
         if not rows:
             raise ConstraintError(
                 f"{self.name} slides, so it cannot begin to slip. Choose the "
                 "mode 'rolling'.")
+        weights = self._normal_weights(method)
 
-        forces = self._forces(method, compiled, self._normal_weights(method),
-                              *([(k, 1)] for k in rows))
+        def made(compiled):
+            forces = self._forces(method, compiled, weights, *(
+                [(k, 1)] for k in rows if k is not None))
 
-        def excess(t, x, p):
-            normal, *others = forces(t, x, p)
-            return math.hypot(*others) - friction*normal
+            def excess(t, x):
+                normal, *others = forces(t, x)
+                return math.hypot(*others) - friction*normal
+
+            return excess
 
         return ContactEvent(
-            excess, compiled, 1, terminal,
+            made, compiled, 1, terminal,
             f"Rolling of {self.name} needs more friction than available: "
-            "begin with sliding")
+            "begin with sliding, or, if its forces are not unique, leave out "
+            "redundant rows that carry no force")
 
     def touch_down_event(self, compiled, guess=None, terminal=True,
                          constants=None):
@@ -153,24 +172,34 @@ class ContactReactions:
         passed = f"The bodies of {self.name} penetrate, so the gap is negative"
         own = {x: sympify(v, strict=True) for x, v in (constants or {}).items()
                if x not in compiled.constants}
-        if self.gap is not None:
-            return ContactEvent(compiled.expression(self.gap.xreplace(own)),
-                                compiled, -1, terminal, passed)
-        near = dict(guess or {})
 
-        def distance(t, x, p):
-            values = {**own, dynamicsymbols._t: t,
-                      **dict(zip(compiled.constants, map(
-                          float, compiled.parameters(p)))),
-                      **dict(zip(compiled.states, map(float, x)))}
-            for known in near:
-                values.pop(known, None)
-            found = self.solve_contact(values, near)
-            gap = found.pop('gap')
-            near.update(found)
-            return float(gap)
+        def made(compiled):
+            if self.gap is not None:
+                return expression(compiled, self.gap.xreplace(own))
+            near = dict(guess or {})
 
-        return ContactEvent(distance, compiled, -1, terminal, passed)
+            def distance(t, x):
+                values = {**own, dynamicsymbols._t: t,
+                          **dict(zip(compiled.constants, map(
+                              float, compiled.parameters()))),
+                          **dict(zip(compiled.states, map(float, x)))}
+                for known in near:
+                    values.pop(known, None)
+                found = self.solve_contact(values, near)
+                gap = found.pop('gap')
+                near.update(found)
+                return float(gap)
+
+            return distance
+
+        return ContactEvent(made, compiled, -1, terminal, passed)
+
+
+def expression(compiled, expr):
+    """A function of ``(t, x)``, whose code is kept for other constants."""
+    value = compiled.kept(('contact', expr),
+                          lambda: compiled.expression(expr))
+    return lambda t, x: value(t, x, compiled.parameters())
 
 
 def rows_of(method):
@@ -193,10 +222,10 @@ def multipliers_of(method):
     return method.multipliers
 
 
-def find_rows(method, own, name):
+def find_rows(method, own, name, needed=all):
     """Positions of the rows of a contact among those of a method."""
     found = positions(method, own)
-    if None in found:
+    if found and not needed(k is not None for k in found):
         raise ConstraintError(
             f"The rows of {name} are not among those of the method, so its "
             "reaction is not known. Pass `holonomic_constraints` and "

@@ -250,6 +250,11 @@ def partition(method, q_ind, qd_ind, q_dep, qd_dep):
     system, rows = method.system, method.independent_rows
     holonomic = sum(k < len(system.holonomic_rows) for k in rows)
     moving = len(rows) if tuple(method.u) == system.u else 0
+    if qd_dep and not moving:
+        raise ConstraintError(
+            f"The speeds of {type(method).__name__} are "
+            f"{', '.join(map(str, method.u))}, none of which depends on "
+            "others. Leave `qd_ind` and `qd_dep` out.")
     return [*split(system.q, q_ind, q_dep, method._qdep if holonomic else (),
                    holonomic, ('q_ind', 'q_dep'), ' of position level'),
             *split(method.u, qd_ind, qd_dep, method._udep, moving,

@@ -245,9 +245,8 @@ class SympyVocabulary:
 
     def _active_forces(self):
         """Applied forces in the rows of ``eom``."""
-        if 'projector' not in self._projected.outputs:
-            return self._applied()
-        return self._projected.sympy('projector').T*self._applied()
+        applied, basis = self._applied(), self._projector
+        return applied if basis is None else basis.T*applied
 
     def _solved_for(self):
         """Multipliers in :meth:`rhs`."""
@@ -296,5 +295,11 @@ class SympyVocabulary:
     @property
     def _Ars(self):
         """Dependent speeds in terms of the independent ones."""
-        rows = self._projected.sympy('projector')
-        return Matrix([rows[self.u[:].index(x), :] for x in self._udep])
+        return Matrix([self._projector[self.u[:].index(x), :]
+                       for x in self._udep])
+
+    @cached_property
+    def _projector(self):
+        """Base vectors of admissible speeds if some are dependent."""
+        return self._projected.sympy('projector') if (
+            'projector' in self._projected.outputs) else None

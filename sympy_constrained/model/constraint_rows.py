@@ -1,12 +1,21 @@
 """Constraint rows of a call, read and sorted by level or by order."""
+from contextlib import suppress
 from dataclasses import replace
+from random import Random
+from warnings import warn
 
+from sympy import (
+    Derivative, Dummy, Float, Piecewise, S, Symbol, default_sort_key)
+from sympy.core.function import AppliedUndef
+from sympy.core.relational import Relational
 from sympy.physics.vector import Point, ReferenceFrame, Vector, cross
 
 from ..errors import (
     ConstraintError, MissingIngredientError, UnsupportedFeatureError, located)
 from ..graph import read
-from ..graph.writing import nested
+from ..graph.nodes import CALL
+from ..graph.reading import chosen
+from ..graph.writing import nested, used_nodes
 from .constraint_order import Residual, Rows, bind_derivatives, sorted_rows
 from .loads import axes_of_vector, motion_of
 from .loops import Loop, closing_rows
@@ -34,8 +43,65 @@ def residuals_of(kinematics, level, rows):
         else:
             with located(label):
                 ref = read(g, row)
+            if level == 'velocity' and has_pieces(g, ref):
+                warn_of_jump(row, label)
         residuals.append(Residual(ref, row, label, location))
     return residuals
+
+
+def has_pieces(builder, ref):
+    """Whether a ``Piecewise`` occurs, on the graph, where parts are shared."""
+    nodes, pieces = builder.nodes, {
+        k for k, x in enumerate(builder.templates) if chosen(x)}
+    return bool(pieces) and any(
+        nodes[k][0] == CALL and nodes[k][1] in pieces
+        for k in used_nodes(nodes, [ref])[0])
+
+
+def warn_of_jump(row, label):
+    """Warn of a row whose value jumps where its pieces meet."""
+    switches = {part.lhs - part.rhs: part for part in sorted(
+        row.atoms(Relational), key=default_sort_key)}
+    for switch, part in switches.items():
+        if jumps_at(row, switch):
+            warn(f"{label} jumps where `{part}` changes. Speeds that follow "
+                 "it would need an impact, and the equations hold between "
+                 "the jumps only. Make the row continuous, or end the run "
+                 "there by an event with a jump of the speeds.", stacklevel=2)
+            return
+
+
+def jumps_at(row, switch):
+    """Whether a row jumps at a zero of a switch, which is sought in a
+    variable in which it is linear; False without one.
+    """
+    random = Random(0)
+    numbers = {x: Float(random.uniform(0.3, 1)) for x in sorted(
+        row.atoms(Symbol, AppliedUndef, Derivative), key=default_sort_key)}
+    for x in filter(switch.has, numbers):
+        at = Dummy()
+        line = switch.xreplace({**numbers, x: at})
+        slope = line.diff(at)
+        if slope.is_number and slope != 0:
+            place = -line.xreplace({at: S.Zero})/slope
+
+            def gap(step, x=x, place=place):
+                after, before = (value_at(row, {**numbers, x: place + change})
+                                 for change in (step, -step))
+                return float(abs(after - before))
+
+            with suppress(TypeError):       # outside the domain
+                near = gap(1e-10)
+                return near > 1e-8 and near > gap(1e-6)/2
+    return False
+
+
+def value_at(expr, numbers):
+    """The value of an expression; of its pieces only those that apply."""
+    return expr.xreplace({**numbers, **{
+        part: value_at(next((piece for piece, condition in part.args
+                             if condition.xreplace(numbers) is S.true), S.NaN),
+                       numbers) for part in expr.atoms(Piecewise)}})
 
 
 def rows_by_level(kinematics, given, shape):

@@ -17,14 +17,14 @@ from ..model.equations import EquationsOfMotion
 from .codegen.slopes import Slopes
 from .codegen.solution import solved_graph
 from .derivatives import Derivative, Plan
-from .evaluation import Evaluator, finite_time, times_of
+from .evaluation import Evaluator, check_rounding, finite_time, times_of
 from .linear.rank_decision import decide_rank
 from .linear.solver import LinearSolver
 from .manifold.correction import correction_graph, row_sizes
 from .manifold.projection import distances, norms_of
-from .names import array
+from .names import array, label
 from .table import Table
-from .tolerances import REDUNDANT, ROUNDINGS, UNDECIDED
+from .tolerances import HUGE, REDUNDANT, ROUNDINGS, UNDECIDED
 
 
 KEPT_SOLVERS = 64
@@ -83,7 +83,8 @@ def compile_equations(model, constants=None, inputs=None, backend='auto',
         which is the way for many bodies; ``model`` then is a method, a
         ``System`` or a ``KanesMethod`` object. ``'auto'`` takes the recursive
         form where it exists, the model has 28 bodies or more, and all
-        constraints are loops.
+        constraints are loops; a ``System`` without formed equations has no
+        other form.
     loops : iterable of Loop
         Further loops of a ``System`` or a ``KanesMethod`` object, with
         ``recursion``. A method has its own.
@@ -283,17 +284,23 @@ class CompiledEquations(Evaluator):
         x = array(x, 'x')
         if not isinstance(t, (int, float)) or t - t:
             t = finite_time(t)
-        if x.ndim == 2:
-            return self._rates_of_batch(t, x, p, solver)
         rates = None
-        if x.shape == (len(self.states),):
+        if x.ndim == 2:
+            rates = self._rates_of_batch(t, x, p, solver)
+        elif x.shape == (len(self.states),):
             key = solver, None if p is None else self.parameters(p).tobytes()
             quick = self._decided.get(key) or self.once(
                 key, lambda: self.quick_rates(
                     solver or self.kept_solver(t, x, p), p,
                     solver is not None))
             rates = quick and quick(t, x)
-        return self._solved_rates(t, x, p, solver) if rates is None else rates
+        if rates is None:
+            rates = self._solved_rates(t, x, p, solver)
+        if np.vdot(rates, rates) > HUGE**2:
+            check_rounding(rates, x, self.names.labels, lambda x: (
+                self._solved_rates(t, x, p, solver)),
+                self.equations.when_singular)
+        return rates
 
     def _solved_rates(self, t, x, p, solver):
         """Rates without machine code for the solution."""
@@ -330,8 +337,17 @@ class CompiledEquations(Evaluator):
 
     def multipliers(self, t, x, p=None, solver=None):
         """Multipliers, of least norm where they are not unique."""
-        return self._solved((), t, x, p, solver, is_checked=True)[1][
-            ..., self.motion:]
+        def multipliers_at(x):
+            return self._solved((), t, x, p, solver, is_checked=True)[1][
+                ..., self.motion:]
+
+        found = multipliers_at(x)
+        if np.vdot(found, found) > HUGE**2:
+            check_rounding(
+                found, np.asarray(x, float), list(map(
+                    label, self.multiplier_names)), multipliers_at,
+                self.equations.when_singular)
+        return found
 
     def are_unique(self, combinations, t, x, p=None):
         """Whether these linear combinations of multipliers are unique."""

@@ -10,13 +10,15 @@ import numpy as np
 from mpmath import mp
 from sympy import Matrix, MatrixBase
 
-from ..errors import MissingIngredientError, NotFiniteError
+from ..errors import (
+    MissingIngredientError, NotFiniteError, SingularEquationsError)
 from ..graph import Graph
 from ..precision import precise
 from .codegen.native import (
     NativeFunction, arguments_of, chosen, compiled_outputs, with_given)
 from .inputs import closed
 from .names import Names, array, by_label, read_only
+from .tolerances import HUGE, NOISE, ROUNDINGS
 
 
 def finite_time(t):
@@ -300,3 +302,16 @@ class Evaluator:
             inputs = np.reshape(rows, (len(x), len(inputs))).T
         return function.batch(
             len(x), t, *x.T, *self.parameters(p, len(x)).T, *more, *inputs)
+
+
+def check_rounding(values, x, names, function, more=''):
+    """Raise if values are quotients of rounding errors of the states."""
+    moved = function(x*(1 + ROUNDINGS*np.cos(2.4*np.arange(x.shape[-1]))))
+    bad = np.abs(values - moved) > NOISE*np.maximum(np.abs(values), HUGE)
+    if bad.any():
+        names = ', '.join(np.array(names)[np.atleast_2d(bad).any(axis=0)])
+        raise SingularEquationsError(
+            f"The values of {names} are quotients of rounding errors: at the "
+            "state something divides by zero, up to rounding. Choose a state "
+            "beside it, or other coordinates or speeds. "
+            f"{more}".rstrip(), condition=0.)

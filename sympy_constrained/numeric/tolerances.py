@@ -94,6 +94,8 @@ ROUNDINGS, NOISE = 1e-13, 1e-3
 # An entry that has more values than this among close states does not jump: it
 # is a quotient of rounding errors.
 JUMPS = 3
+# Rates above this may be such errors: they are compared with those beside.
+HUGE = 1e10
 # The same for the last digits of constants and time.
 LAST_DIGITS, NO_DIGIT = 4*EPS, 0.1
 # Entries this small may be the rest of exact numbers that cancel; evaluation

@@ -10,12 +10,14 @@ import math
 import numpy as np
 import pytest
 from sympy import symbols
+from sympy.physics.mechanics import dynamicsymbols
 
 from contacts import (
     ANGLES, FORMULATIONS, GRAVITY, STATES, ball, ellipsoid, moving_pair,
     newton_euler, number, on_plane, solved, vector)
 from sympy_constrained import (
-    CircularRim, EllipsoidSurface, ParametricSurface, SphereSurface)
+    CircularRim, EllipsoidSurface, ParametricSurface, SphereSurface,
+    UdwadiaKalabaMethod)
 from sympy_constrained.numeric import compile_equations, simulate
 
 each_formulation = pytest.mark.parametrize('formulation', FORMULATIONS)
@@ -152,13 +154,22 @@ def test_a_pushed_ball():
     assert np.allclose(vector(values, scene.N, loads[0].vector + loads[
         1].vector), 0)
     assert np.allclose(vector(values, scene.N, loads[0].point.vel(scene.N)), 0)
+    rows = contact.nonholonomic_constraints
+    part = UdwadiaKalabaMethod(     # without the row that carries no force
+        scene.N, scene.q, scene.u, scene.kdes, bodies=[scene.body],
+        configuration_constraints=contact.holonomic_constraints,
+        velocity_constraints=[rows[np.abs(friction).argmax()]],
+        forcelist=scene.loads)
+    slip = contact.slip_event(part, compile_equations(part), 0.1)
+    assert math.isclose(slip(0, x), 2*F/7 - 0.1*normal)
 
 
 # -- (b) ball on a sphere ------------------------------------------------
 
 @pytest.mark.parametrize('k, cosine', [(2/5, 10/17), (2/3, 6/11)])
 def test_b_rolling_off_the_top(k, cosine):
-    scene = ball(k=k, force=(0, 0, -symbols('weight')))
+    weight, more = symbols('weight'), dynamicsymbols('more')
+    scene = ball(k=k, force=(0, 0, -weight*more))
     contact = scene.touch(SphereSurface(scene.P, scene.O, 2), scene.surface)
     tilt, around, radius = 0.01, 0.4, 2.3
     values = dict(zip((*scene.q, *scene.u), (
@@ -167,8 +178,8 @@ def test_b_rolling_off_the_top(k, cosine):
         *ANGLES, *[0.]*6)))
     method = scene.method()
     event = contact.lift_off_event(
-        method, compile_equations(method, {'weight': 0}))
-    compiled = compile_equations(method, {'weight': 20})    # of the run
+        method, compile_equations(method, {weight: 0}, {more: 5}))
+    compiled = compile_equations(method, {weight: 2}, {more: 10})   # of a run
     run = simulate(compiled, 20, values, events=event, rtol=1e-10)
     assert [x.t for x in run.events] == [run.t[-1]]
     # From rest at the tilt 0.01 instead of the top.

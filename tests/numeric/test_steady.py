@@ -1,11 +1,13 @@
 """Steady motions: published ones, and their stability in closed form."""
 import pickle
+from dataclasses import replace
 from math import acos, cos, pi, sqrt
 
 import numpy as np
 import pytest
 from mechanisms import g, l, m, x, y
-from sympy import Rational, cos as cosine, sin as sine, symbols
+from sympy import (
+    Piecewise, Rational, cos as cosine, sign, sin as sine, symbols)
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
@@ -118,23 +120,16 @@ def test_the_family_of_circles_is_a_loop(bicycle, turns):
 
 
 def test_the_number_of_steady_motions_is_proven(turns):
-    """Krawczyk's operator, in intervals; not at the branch point."""
-    proof = turns.motions[20].certificate()
+    """In intervals; not at the branch point or at a point that is no zero."""
+    motion = turns.motions[20]
+    proof = motion.certificate()
     assert proof.radius < 1e-8 and len(proof.held) == 2
     assert proof.held[0] in ('q2', 'q5', 'u1', 'u3', 'u6')
     assert proof.stability == 'unstable'
-    with pytest.raises(ConstrainedDynamicsError, match='families cross'):
-        turns.motions[0].certificate()
-
-
-def test_a_wrong_zero_is_not_proven(turns):
-    """A point that is no zero, though its derivatives are good."""
-    from dataclasses import replace
-    motion = turns.motions[20]
-    point = motion.point.copy()
-    point[1] += 1e-2
-    with pytest.raises(ConstrainedDynamicsError, match='proof'):
-        replace(motion, point=point).certificate()
+    for other, reason in ((turns.motions[0], 'families cross'), (replace(
+            motion, point=motion.point + 1e-2), 'proof')):
+        with pytest.raises(ConstrainedDynamicsError, match=reason):
+            other.certificate()
 
 
 @pytest.mark.parametrize('place, proven', [(-1, 'stable'), (1, 'unstable')])
@@ -286,9 +281,8 @@ def test_a_sleigh_is_stable_in_one_direction_only():
 def test_redundant_rows_and_massless_coordinates():
     """Multipliers that are not unique count in no family."""
     cranks = model('parallel_cranks')
-    once = equilibria(cranks.form(UdwadiaKalabaMethod), cranks.start,
-                      fill=0, constants=cranks.parameters)
-    for rest in once:
+    for rest in equilibria(cranks.form(UdwadiaKalabaMethod), cranks.start,
+                           fill=0, constants=cranks.parameters):
         rates = rest.compiled.rhs(0, rest.x)
         assert np.abs(rates).max() < 1e-10 and rest.dimension == 0
 
@@ -384,6 +378,15 @@ def test_an_isolated_motion_with_a_zero_eigenvalue(force, stability):
     rest, = equilibria(particle, [0.], constants={m: 1})
     assert rest.eigenvalues == pytest.approx([-1]) and (
         rest.stability == stability)
+
+
+@pytest.mark.parametrize('direction', [sign, lambda u: Piecewise(
+    (1, u > 0), (-1, True))])
+def test_a_warning_of_dry_friction(direction):
+    block = UdwadiaKalabaMethod(m*x.diff()**2/2 - x**2/2, [x],
+                                nonideal_forces=[-direction(x.diff())])
+    with pytest.warns(UserWarning, match='range of states'):
+        equilibria(block, [0.5], constants={m: 1})
 
 
 def test_a_constant_crosses_zero_where_motions_become_periodic():

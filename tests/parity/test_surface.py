@@ -14,7 +14,8 @@ from sympy_constrained import (
     ConstrainedDynamicsError, GibbsAppellMethod, HamelEmbedding,
     LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod, VaccoMethod,
     VoronetsMethod)
-from sympy_constrained.errors import ConstraintError, UnsupportedFeatureError
+from sympy_constrained.errors import (
+    ConstraintError, MissingIngredientError, UnsupportedFeatureError)
 
 t = dynamicsymbols._t
 x, y, u, v = dynamicsymbols('x y u v')
@@ -233,6 +234,12 @@ def test_equations_have_the_rows_and_signs_of_upstream(name):
         found = Matrix([*ours.kanes_equations(), found, mapped])
         active, inertial = theirs.kanes_equations()
         wanted = Matrix([active, inertial, wanted, active])
+        for cls in LinearMappingMethod, GibbsAppellMethod, UdwadiaKalabaMethod:
+            light = kane(cls)           # without mass
+            found = found.col_join(light.kanes_equations([], light.loads)[0])
+            wanted = wanted.col_join(active)
+            with pytest.raises(MissingIngredientError, match='mass'):
+                light.acceleration
     assert found.shape == wanted.shape
     assert (found - wanted).applyfunc(simplify).is_zero_matrix
 
@@ -253,10 +260,12 @@ def test_what_a_linearizer_and_pydy_read():
         assert list(getattr(ours, name)) == list(getattr(theirs, name))
     again = kane(GibbsAppellMethod)
     assert list(again._udep) == [v] and not list(again._uaux)
+    assert again._Ars == ours._Ars == theirs._Ars
     hamel = lagrange(HamelEmbedding)
     assert [*hamel._qdep] == [y] and not [*hamel._udep, *hamel._uaux]
     assert list(hamel._udot) == [x.diff(t, 2)]
-    assert not list(kane(LinearMappingMethod)._udep)
+    mapped = kane(LinearMappingMethod)
+    assert not [*mapped._udep, *mapped._Ars]
 
 
 @each

@@ -180,8 +180,9 @@ def test_the_number_of_kernels_does_not_grow():
 
 
 def test_auto_takes_the_recursion_for_many_bodies():
-    for n, name in (4, 'CompiledEquations'), (30, 'RecursiveEquations'):
-        arguments, values = pin_chain(n)
-        found = compile_equations(UdwadiaKalabaMethod(**arguments), values,
-                                  recursion='auto')
-        assert type(found).__name__ == name
+    chains = pin_chain(4), pin_chain(30)
+    models = [UdwadiaKalabaMethod(**arguments) for arguments, _ in chains]
+    models.append(as_system(chains[0][0]))      # without another form
+    assert ['Recursive' in type(compile_equations(
+        model, chains[model is models[1]][1], recursion='auto')).__name__
+        for model in models] == [False, True, True]

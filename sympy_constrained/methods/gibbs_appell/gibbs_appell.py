@@ -211,7 +211,7 @@ class GibbsAppellMethod(ConstrainedMethod):
     def independent_rows(self):
         """Numbers of constraints that are independent where they hold."""
         count = self._system.counts[2]
-        kept = list(self._report.independent_rows) if count else []
+        kept = list(self._ranks.independent_rows) if count else []
         return kept + list(range(count, len(self.constraint_orders)))
 
     @cached_property
@@ -223,7 +223,7 @@ class GibbsAppellMethod(ConstrainedMethod):
         rows = self.independent_rows
         return Hypersurface(
             self.system, self._directions, rows,
-            self._report if rows else None, self._reaction_matrix is None)
+            self._ranks if rows else None, self._reaction_matrix is None)
 
     @property
     def _pivots(self):
@@ -236,6 +236,8 @@ class GibbsAppellMethod(ConstrainedMethod):
         Orthogonal to the reactions instead if there is a ``reaction_matrix``.
         """
         return self._hypersurface.projection.sympy('projector')
+
+    _projector = property(lambda self: self.hypersurface_basis)
 
     # -- the projected equations -----------------------------------------
 

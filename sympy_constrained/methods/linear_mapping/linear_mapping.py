@@ -240,7 +240,8 @@ class LinearMappingMethod(ConstrainedMethod):
         system = self.system
         if system.counts[2]:
             self._check_independent(
-                'a mapping has one row for each constraint')
+                'a mapping has one row for each constraint',
+                report=self._ranks)
         graph = map_velocities(system, self._free, tuple(self._speeds))
         self._check_regular(graph)
         return graph
@@ -249,7 +250,7 @@ class LinearMappingMethod(ConstrainedMethod):
         """Raise unless rows are independent where the constraints hold."""
         system = self._system
         with precise():
-            for values in self._report.points:
+            for values in self._ranks.points:
                 constants = {x: value for x, value in values.items()
                              if x not in (*system.q, *system.u)}
                 rows, beside = (values_at(system, graph, start, ('a',))['a']
@@ -292,11 +293,17 @@ class LinearMappingMethod(ConstrainedMethod):
 
     def equations(self, system):
         """``N^T*M*N*u' = forcing`` and ``lam = b_A^T*(M*w' - Q)``."""
+        if system.counts[2]:
+            self._report                # checks the rows
         return reduced_equations(
             self, self._mapped, 'mass', 'forcing', when_singular=(
                 "Usually the quasi-velocities do not determine the "
                 "velocities there: give others by `mapping`, or eliminate "
                 "other velocities with `q_dependent`."))
+
+    @cached_property
+    def _projected(self):
+        return self._mapped.with_states(self._at_states)
 
     def _solve(self):
         g, out = self._mapped.load(None, ('mass', 'forcing', 'X', 'y', 'A'))

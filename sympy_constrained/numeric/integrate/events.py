@@ -228,13 +228,26 @@ def event_functions(functions, compiled) -> tuple:
 
 
 def of_run(function, compiled):
-    """An event with the constants of a run, not those it was made with."""
+    """An event with the equations of a run, not those it was made with."""
     if isinstance(function, Crossing):
         return CrossingFunction(function, compiled)
-    if hasattr(function, 'with_values'):
-        return function.with_values(
-            dict(zip(compiled.constants, compiled.parameters())))
+    if hasattr(function, 'with_equations'):
+        return function.with_equations(as_in_run(function.compiled, compiled))
     return function
+
+
+def as_in_run(model, compiled):
+    """Equations with those constants and inputs of others that they have."""
+    if model.model is compiled.model:
+        return compiled
+    own, inputs = ({**x.inputs.expressions, **x.inputs.called}
+                   for x in (model, compiled))
+    if any(inputs.get(x, value) is not value for x, value in own.items()):
+        model = model.with_values(None, {
+            x: inputs.get(x, value) for x, value in own.items()})
+    return model.with_values({
+        x: value for x, value in zip(compiled.constants, compiled.parameters())
+        if x in model.constants})
 
 
 def changed(old, new, direction):
@@ -257,11 +270,9 @@ class SingularEvent:
         self.terminal = terminal
         self.solver = None
 
-    def with_values(self, constants):
-        """The event with other values of those constants that it has."""
-        return SingularEvent(self.compiled.with_values(
-            {x: v for x, v in constants.items()
-             if x in self.compiled.constants}), self.threshold, self.terminal)
+    def with_equations(self, compiled):
+        """The event of a run."""
+        return SingularEvent(compiled, self.threshold, self.terminal)
 
     def __call__(self, t, x):
         if self.solver is None:

@@ -22,12 +22,15 @@ def recursive_equations(model, constants, inputs, backend, recursion, loops):
         raise ValueError(
             f"`recursion` is {recursion!r}; it must be True, False or 'auto'.")
     if recursion == 'auto':
+        # a System without formed equations has no ordinary form
+        is_choice = getattr(model, 'eom_method', model) is not None
         with suppress(UnsupportedFeatureError):
-            if len(arguments_of(model)[1].get('bodies') or ()) < CROSSOVER:
+            bodies = arguments_of(model)[1].get('bodies') or ()
+            if is_choice and len(bodies) < CROSSOVER:
                 return None
         with suppress(ConstrainedDynamicsError):
             found = compiled(model, constants, inputs, backend, loops)
-            return found if found.has_loops_only else None
+            return found if found.has_loops_only or not is_choice else None
         return None
     return compiled(model, constants, inputs, backend, loops)
 

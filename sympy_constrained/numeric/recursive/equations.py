@@ -10,7 +10,9 @@ from ...errors import (
     SingularEquationsError, UnsupportedFeatureError)
 from ..codegen.llvm_code import compiled
 from ..codegen.native import SCALAR, SIGNATURE
+from ..evaluation import check_rounding
 from ..names import Names, array, read_only
+from ..tolerances import HUGE
 from . import sweeps
 from .reading import tables_of
 
@@ -154,7 +156,11 @@ class RecursiveEquations:
         if x.ndim == 2:
             return np.array([self.rhs(s, y, p) for s, y in zip(
                 np.broadcast_to(t, len(x)), x)]).reshape(x.shape)
-        return self._solved(t, x, p)[0][:size]
+        rates = self._solved(t, x, p)[0][:size]
+        if np.vdot(rates, rates) > HUGE**2:
+            check_rounding(rates, x, self.names.labels,
+                           lambda x: self._solved(t, x, p)[0][:size])
+        return rates
 
     def accelerations(self, t, x, p=None):
         """Rates of the speeds."""

@@ -19,6 +19,9 @@ STEPS, TRIES = 30, 300
 NULL = 1e-9
 # Distance of the point beside, in sizes of the unknowns.
 BESIDE = 0.1
+# Parts of the sizes of the unknowns by which the speeds move to find jumps of
+# forces: a jump keeps more than half its size, and is larger than ``NULL``.
+NEAR = 1e-6, 1e-10
 # Relative distance at which a neighbour in the family is sought, and the share
 # of it below which the solution found there is the same motion.
 APART, SAME = 1e-3, 1e-6
@@ -122,6 +125,19 @@ class Conditions:
     def slopes(self, point, columns):
         """Derivatives by some unknowns."""
         return self(point)[1][:, np.searchsorted(self.places, columns)]
+
+    def jumps(self, point):
+        """Names of the conditions that jump where speeds pass this point."""
+        norms, _ = self.scales(point, self.places)
+        speeds = np.cos(2.4*np.arange(1, self.count + 1))
+        speeds[self.compiled.q_index] = 0.
+        speeds = np.append(speeds, np.zeros(len(point) - self.count))
+        with np.errstate(invalid='ignore'):     # outside the domain
+            far, near = (np.abs(self.trial(point + step*speeds)
+                                - self.trial(point - step*speeds))/norms
+                         for step in NEAR)
+        return [self.rows[k] for k in np.flatnonzero(
+            (near > NULL) & (near > far/2) & np.isfinite(near))]
 
     def solved(self, point, columns, row=None, right=0.):
         """The nearest zero by Newton steps of least norm, or None.

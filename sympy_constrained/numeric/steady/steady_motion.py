@@ -2,6 +2,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from warnings import warn
 
 import numpy as np
 
@@ -300,9 +301,22 @@ def _found(conditions, near, fixed, fill):
         if not any(np.abs(motion.x - other.x).max() <= SAME*max(
                 1., np.abs(motion.x).max()) for other in found):
             found.append(motion)
+    _warn_of_jumps(conditions, found)
     if not found and failed is not None:
         raise failed
     return tuple(found)
+
+
+def _warn_of_jumps(conditions, found):
+    """Warn of dry friction, which holds a range of states."""
+    jumping = sorted({name for motion in found
+                      for name in conditions.jumps(motion.point)})
+    if jumping:
+        warn("Forces jump where the speeds change their signs "
+             f"({', '.join(jumping)}), as dry friction does. Such a force "
+             "holds a range of states; the one returned is the state where "
+             "it has its value at zero speed. For the ends of the range, "
+             "replace it by a constant force, of either sign.", stacklevel=4)
 
 
 def _search(conditions, x, p, fixed):
