@@ -5,9 +5,12 @@ from sympy import ImmutableDenseMatrix, Matrix, diag, eye, nan, oo, zoo
 
 from .. import _compat
 from ..errors import ConstrainedDynamicsError, ConstraintError
+from ..graph import read
+from ..model.build import inertia_forces
 from ..model.call_signatures import as_list, as_point, check_choice
 from .auxiliary import auxiliary_forces
 from .linearization import at_point, linearizer
+from .references import written
 from .solution import linear_residual
 from .symbols import column
 
@@ -202,8 +205,10 @@ class SympyVocabulary:
         """
         self._take(bodies, loads)
         active = self._active_forces()
+        inertia = (self._inertia_forces(active) if self._shape == 'kane'
+                   else -self.eom - active)
         return tuple(Matrix([*rows, *more]) for rows, more in zip(
-            (active, -self.eom - active), self._auxiliary_forces))
+            (active, inertia), self._auxiliary_forces))
 
     @property
     def auxiliary_eqs(self):
@@ -247,6 +252,17 @@ class SympyVocabulary:
         """Applied forces in the rows of ``eom``."""
         applied, basis = self._applied(), self._projector
         return applied if basis is None else basis.T*applied
+
+    def _inertia_forces(self, active):
+        """``-eom - active``, without the loads where they cancel."""
+        g, forces = inertia_forces(self._system)
+        basis = self._projector
+        if basis is not None:           # equal values are one reference
+            forces = [g.dot([read(g, x) for x in column], forces)
+                      for column in basis.T.tolist()]
+        return Matrix(written(g, [
+            g.sub(-read(g, x), read(g, force))
+            for x, force in zip(self.eom, active)]))
 
     def _solved_for(self):
         """Multipliers in :meth:`rhs`."""

@@ -402,6 +402,16 @@ def applied_forces(system, potential):
                    for ref, in kinetics.Q])
 
 
+def inertia_forces(system):
+    """A builder, and on it the generalized inertia forces of the bodies."""
+    kinematics = kinematics_of(system)
+    g = kinematics.builder
+    kinetics = from_bodies(kinematics, system.bodies, ())
+    rates = [g.input(x.diff(system.t), dynamic=True) for x in system.u]
+    return g, [g.sub(x, g.dot(row, rates)) for row, (x,) in zip(
+        kinetics.M, kinetics.Q)]
+
+
 def symbols_in_use(system):
     """Names of all symbols and functions of a system."""
     used = (*system.graph.inputs, *system.q, *system.u)
