@@ -12,13 +12,14 @@ from .pivots import Pivots, is_constant
 COFACTORS = 4
 
 
-def solve(builder, matrix, right):
+def solve(builder, matrix, right, divisors=None):
     """Solution of a square system, or None if it is singular.
 
     Constant pivots are eliminated first. The rest is split into the connected
     blocks of its pattern. Small blocks are solved by cofactors: the only
     divisor is the determinant, so the solution has numbers wherever the block
-    is regular. Larger ones are solved by :func:`lu_solve`.
+    is regular. Larger ones are solved by :func:`lu_solve`. The list
+    ``divisors`` receives the factors of the determinant that may move.
     """
     work, solved = Elimination(builder, matrix, right), {}
     while (pivot := work.constant_pivot()) is not None:
@@ -32,7 +33,7 @@ def solve(builder, matrix, right):
             return None
         some, block = sorted(some), sorted(block)
         find = by_cofactors if len(block) <= COFACTORS else lu_solve
-        x = find(builder, *work.part(some, block))
+        x = find(builder, *work.part(some, block), divisors=divisors)
         if x is None:
             return None
         solved.update(zip(block, x))
@@ -99,7 +100,7 @@ def connected(matrix, first, rows, columns):
     return some, block
 
 
-def by_cofactors(builder, matrix, right):
+def by_cofactors(builder, matrix, right, divisors=None):
     """Solution of a small system, by the adjugate; None if singular."""
     size = len(right)
 
@@ -119,6 +120,8 @@ def by_cofactors(builder, matrix, right):
     determinant = minor(every, every)
     if not determinant:
         return None
+    if divisors is not None:
+        divisors.append(determinant)
     adjugate = [[(1 if (i + j) % 2 == 0 else -1)*minor(
         every[:j] + every[j + 1:], every[:i] + every[i + 1:])
         for j in range(size)] for i in range(size)]
@@ -126,7 +129,7 @@ def by_cofactors(builder, matrix, right):
             for row in adjugate]
 
 
-def lu_solve(builder, matrix, right, chosen=None):
+def lu_solve(builder, matrix, right, chosen=None, divisors=None):
     """Solution of a square system, or None if it is singular.
 
     Preferred pivots are one, numbers, entries that do not move, and entries
@@ -142,13 +145,17 @@ def lu_solve(builder, matrix, right, chosen=None):
     while work.rows:
         pivot = look.next(work) if look else order[len(work.pivots)]
         if pivot is None:
-            x = by_cofactors(builder, *work.part(work.rows, work.columns))
+            x = by_cofactors(builder, *work.part(work.rows, work.columns),
+                             divisors)
             if x is None:
                 return None
             solved.update(zip(work.columns, x))
             break
+        value = work.entries[pivot[0]][pivot[1]]
         if chosen is not None:
-            chosen.append((*pivot, work.entries[pivot[0]][pivot[1]]))
+            chosen.append((*pivot, value))
+        if divisors is not None:
+            divisors.append(value)
         work.eliminate(*pivot)
     builder.pivots[key] = [*work.pivots, None]
     return work.solution(solved)

@@ -16,7 +16,8 @@ def reduced_equations(method, graph, matrix, right, reactions=None,
     The ``graph`` has the two outputs named, and for the multipliers ``A1``,
     ``X``, ``y`` of ``A1^T*lam = X*u' + y`` and ``slip = A*w``, the rate at
     which reactions do work. The multipliers are among the unknowns unless
-    ``reactions`` is a method that has them in its ``closed_form``.
+    ``reactions`` is a method that has them in its ``closed_form``. Their last
+    row times a ``determinant`` shows when that changes its sign.
     """
     system, states = method.system, tuple(method.u)
     lam = () if reactions else tuple(method.lam_vec)
@@ -27,13 +28,18 @@ def reduced_equations(method, graph, matrix, right, reactions=None,
         W = block_matrix([[M, None], [
             -GraphMatrix(g, out['X'], p), GraphMatrix(g, out['A1']).T]])
         r = r + out['y']
+    r = flat(r)
+    if lam and 'determinant' in out:
+        (value,), = out['determinant']
+        W.rows[-1] = [g.mul(value, x) for x in W.rows[-1]]
+        r[-1] = g.mul(value, r[-1])
     power, slip = flat(out['power']), flat(out['slip'])
     if power and any(slip):
         _, solved = (reactions or method).closed_form.load(
             g, ('multipliers',))
         power = [g.add(power[0], g.dot(flat(solved['multipliers']), slip))]
     return EquationsOfMotion(
-        frozen(g, rates=flat(out['rates']), W=W, r=flat(r), M=M,
+        frozen(g, rates=flat(out['rates']), W=W, r=r, M=M,
                Q=flat(out[right]), A=empty, b=[], velocity=[],
                velocity_jacobian=empty, holonomic=flat(out['holonomic']),
                holonomic_jacobian=GraphMatrix(

@@ -1,10 +1,9 @@
 """Consistent states: what moves, how far, and what cannot be met."""
-from warnings import catch_warnings, simplefilter
-
 import numpy as np
 import pytest
 from sympy import cos, sin, symbols
-from sympy.physics.mechanics import dynamicsymbols
+from sympy.physics.mechanics import (
+    KanesMethod, Particle, Point, ReferenceFrame, dynamicsymbols)
 
 from exports import kept
 from mechanisms import g, l, m, particle, t, x, y, z
@@ -44,8 +43,7 @@ def test_speeds_move_by_the_least_kinetic_energy():
     M = symbols('M')
     method = UdwadiaKalabaMethod(
         m*x.diff()**2/2 + M*y.diff()**2/2, [x, y], hol_coneqs=[x - y - l])
-    compiled = compile_equations(method, {m: 1., M: 9., l: 1})
-    state = consistent_state(compiled, [1, 0, 10., 0])
+    state = consistent_state(method, [1, 0, 10, 0], p={m: 1, M: 9, l: 1})
     np.testing.assert_allclose(state, [1, 0, 1, 1])     # momentum is kept
 
 
@@ -53,8 +51,8 @@ def test_speeds_without_mass_follow_the_others():
     speed = x.diff() + y.diff()         # of the only body
     method = UdwadiaKalabaMethod(m*speed**2/2, [x, y, z], nonhol_coneqs=[
         y.diff() - 1, z.diff() - 1e6*speed])
-    state = consistent_state(method, [0, 0, 0, 4, 0, 0], constants={m: 2})
-    np.testing.assert_allclose(state, [0, 0, 0, 3, 1, 4e6])
+    np.testing.assert_allclose(consistent_state(
+        method, [0, 0, 0, 4, 0, 0], constants={m: 2}), [0, 0, 0, 3, 1, 4e6])
 
 
 def test_masses_and_units_may_differ_by_orders():
@@ -84,9 +82,6 @@ def test_other_constants(pendulum):
     for model, p in (pendulum.compiled, {l: 5}), (pendulum.method, [1, 1, 5]):
         state = consistent_state(model, [0, -1, 0, 0], p=p)
         np.testing.assert_allclose(state, [0, -5, 0, 0])
-    fixed = consistent_state(pendulum.compiled, pendulum.start,
-                             fixed=['x', 'y', "x'", "y'"])
-    np.testing.assert_array_equal(fixed, pendulum.start)
     # A guess where the gradient vanishes
     state = consistent_state(pendulum.compiled, {}, fill=0)
     assert np.hypot(*state[:2]) == pytest.approx(2, rel=1e-12)
@@ -102,20 +97,17 @@ def test_every_ready_model_has_a_consistent_start(name):
 
 
 def test_distances_do_not_depend_on_how_a_row_is_written():
-    off = [2.1, 0, 0, 0]
     far = [distances(compile_equations(particle([k*(x**2 + y**2 - l**2)]),
-                                       {m: 1, g: 1, l: 2}), 0, off)
+                                       {m: 1, g: 1, l: 2}), 0, [2.1, 0, 0, 0])
            for k in (1, 1000)]
     np.testing.assert_allclose(far[0].distances, far[1].distances)
     assert far[0].distances[0] == pytest.approx(0.1, rel=0.05)
-    np.testing.assert_array_equal(far[0].x, off)
 
 
 def test_projection_is_idempotent(cranks):
     first = project(cranks.compiled, 0, cranks.start + 1e-4)
     again = project(cranks.compiled, 0, first.x)
-    np.testing.assert_allclose(first.x, again.x, atol=1e-15)
-    assert again.relative < 1e-15
+    assert np.abs(first.x - again.x).max() + again.relative < 1e-15
 
 
 # -- messages -------------------------------------------------------------
@@ -143,12 +135,20 @@ def test_constraints_that_exclude_each_other():
 
 
 @pytest.mark.parametrize('mass', [-1, 1, 0.1])
-def test_a_negative_mass_is_reported(mass):
+def test_a_negative_mass_is_reported(mass, recwarn):
     method = UdwadiaKalabaMethod(
         m*x.diff()**2/2 + (x.diff() + y.diff())**2/2 - x, [x, y])
-    with catch_warnings(record=True) as caught:
-        simplefilter('always')
-        simulate(method, 0.1, [0]*4, constants={m: mass})
-    texts = [str(warning.message) for warning in caught]
+    simulate(method, 0.1, [0]*4, constants={m: mass})
+    texts = [str(warning.message) for warning in recwarn]
     assert [('negative kinetic energy' in text and "x', y'" in text)
             for text in texts] == [True]*(mass < 0)
+
+
+def test_a_row_among_the_masses_of_sympy_is_none(recwarn):
+    u, v = dynamicsymbols('u v')
+    N, P = ReferenceFrame('N'), Point('P')
+    P.set_vel(N, u*N.x + v*N.y)
+    kane = KanesMethod(N, [x, y], [u], [x.diff() - u, y.diff() - v],
+                       u_dependent=[v], velocity_constraints=[x*u + y*v])
+    kane.kanes_equations([Particle('P', P, 1)], [])
+    assert simulate(kane, 0.1, [0, -1, 9, 0]).success and not recwarn.list

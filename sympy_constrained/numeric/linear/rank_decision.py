@@ -101,7 +101,7 @@ def _neighbours(compiled, t, base, p, is_on_set):
     steps = step_sizes(compiled, t, base, p)
     if is_on_set:
         with suppress(NotFiniteError):          # outside a domain
-            _check_pole(compiled, t, base, p, steps)
+            _check_pole(compiled, t, base, p, np.maximum(steps, sizes(base)))
     magnitudes = _magnitude(compiled, t, base, p, steps)
     is_conserving = compiled.equations.graph.outputs['rates'][0] > len(
         compiled.equations.u)
@@ -200,11 +200,17 @@ def _magnitude(compiled, t, x, p, steps):
     return np.where(noise, 0, size)
 
 
+def sizes(x):
+    """The size of each state, for zeros that of the largest, at most one."""
+    size = min(np.abs(x).max(initial=0), 1.) or 1.
+    return np.where(np.abs(x) > SMALL*size, np.abs(x), size)
+
+
 def step_sizes(compiled, t, x, p):
     """The size of each state; of zeros, the step that changes ``W`` by one.
     """
-    size = min(np.abs(x).max(initial=0), 1.) or 1.
-    steps = np.where(np.abs(x) > SMALL*size, np.abs(x), size)
+    steps = sizes(x)
+    is_zero = steps > np.abs(x)
     equations = compiled.equations
     used = set(equations.first_block.symbols(('W',)))
     W = compiled.first_block(('W',), t, x, p)['W']
@@ -218,7 +224,7 @@ def step_sizes(compiled, t, x, p):
         return np.abs((other - W)*scale).max(initial=0)
 
     for i, state in enumerate(compiled.states):
-        if abs(x[i]) <= SMALL*size and state in used:
+        if is_zero[i] and state in used:
             with suppress(ArithmeticError):     # outside a domain
                 factor = change(i, steps[i])
                 if factor and not 1/ABOUT < factor < ABOUT and (

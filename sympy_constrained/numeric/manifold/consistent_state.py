@@ -1,5 +1,6 @@
 """Consistent initial states, and what is wrong with inconsistent ones."""
 from contextlib import suppress
+from itertools import chain
 
 import numpy as np
 
@@ -186,7 +187,8 @@ def negative_mass(compiled, t, x):
     """A warning if a motion has negative kinetic energy, else None."""
     values, vectors = mass_spectrum(
         compiled, compiled.evaluate(('M',), t, x)['M'])
-    if values.min(initial=0.) > NEGATIVE:
+    if values.min(initial=0.) > NEGATIVE or not is_symmetric(
+            compiled.equations.graph, 'M'):
         return None
     part = np.abs(vectors[:, 0])
     names = [compiled.names.labels[i] for i in compiled.u_index[
@@ -196,6 +198,15 @@ def negative_mass(compiled, t, x):
         f"{', '.join(names)} has negative kinetic energy at the start. "
         "Usually a mass or a moment of inertia has the wrong sign. Correct "
         "the constants, or the kinetic energy.")
+
+
+def is_symmetric(graph, name):
+    """Whether an output is symmetric at every state.
+
+    SymPy's KanesMethod has constraint rows among those of its mass matrix.
+    """
+    g, out = graph.load(None, (name,))
+    return all(map(g.same_value, sum(out[name], []), chain(*zip(*out[name]))))
 
 
 def mass_spectrum(compiled, M):
