@@ -12,7 +12,7 @@ from ..methods import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod)
 from ..methods.gibbs_appell.classical_forms import FORMS
-from ..methods.references import flat, frozen
+from ..methods.references import flat, frozen, units
 from ..numeric import CompiledEquations
 from ..numeric.names import label
 
@@ -139,14 +139,12 @@ def from_closed_form(reference, solved):
     g, out = equations.graph.load()
     _, more = solved.load(g, ('acceleration',))
     o = len(equations.u)
-    columns = {name: size[1] for name, size in
-               equations.graph.outputs.items()}
     explicit = replace(
         equations, multipliers=(), unknowns=equations.unknowns[:o],
         graph=Graph.freeze(g, {
-            **{name: (rows, columns[name]) for name, rows in out.items()},
-            'W': ([[int(i == j) for j in range(o)] for i in range(o)], o),
-            'r': (more['acceleration'], 1)}))
+            **{name: (rows, equations.graph.outputs[name][1])
+               for name, rows in out.items()},
+            'W': (units(o), o), 'r': (more['acceleration'], 1)}))
     forces = compiled.output(solved, 'constraint_forces')
     return evaluated(
         reference, explicit,
