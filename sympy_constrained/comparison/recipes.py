@@ -7,11 +7,12 @@ import numpy as np
 from scipy.linalg import qr
 
 from ..errors import ConstraintError, MissingIngredientError
-from ..graph import Graph, jacobian, substitute
+from ..graph import Graph, GraphMatrix, jacobian, substitute
 from ..methods import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod)
 from ..methods.gibbs_appell.classical_forms import FORMS
+from ..methods.references import flat, frozen, units
 from ..numeric import CompiledEquations
 from ..numeric.names import label
 
@@ -138,14 +139,12 @@ def from_closed_form(reference, solved):
     g, out = equations.graph.load()
     _, more = solved.load(g, ('acceleration',))
     o = len(equations.u)
-    columns = {name: size[1] for name, size in
-               equations.graph.outputs.items()}
     explicit = replace(
         equations, multipliers=(), unknowns=equations.unknowns[:o],
         graph=Graph.freeze(g, {
-            **{name: (rows, columns[name]) for name, rows in out.items()},
-            'W': ([[int(i == j) for j in range(o)] for i in range(o)], o),
-            'r': (more['acceleration'], 1)}))
+            **{name: (rows, equations.graph.outputs[name][1])
+               for name, rows in out.items()},
+            'W': (units(o), o), 'r': (more['acceleration'], 1)}))
     forces = compiled.output(solved, 'constraint_forces')
     return evaluated(
         reference, explicit,
@@ -285,11 +284,10 @@ def from_form(reference, made):
     system = method.system
     g, out = graph.load()
     moving = [g.input(x.diff(system.t), dynamic=True) for x in system.u]
-    rows = [x for x, in out['form']]
-    at_rest = dict.fromkeys(moving, 0)
-    linear = Graph.freeze(g, {
-        'R': (jacobian(g, rows, moving), len(moving)),
-        'r': ([[x] for x in substitute(g, rows, at_rest)], 1)})
+    rows = flat(out['form'])
+    linear = frozen(
+        g, R=GraphMatrix(g, jacobian(g, rows, moving), len(moving)),
+        r=substitute(g, rows, dict.fromkeys(moving, 0)))
     rates = []
     for state in reference.values:
         form = reference.numbers(linear, ('R', 'r'), state)

@@ -12,9 +12,9 @@ from mpmath import mp
 from sympy import Expr
 
 from ..errors import UnsupportedFeatureError
-from ..graph import (
-    Graph, GraphMatrix, jacobian, substitute, time_derivative)
+from ..graph import GraphMatrix, jacobian, substitute, time_derivative
 from ..graph.linalg import solve
+from ..methods.references import flat, frozen, written
 from ..numeric import compile_equations
 from ..numeric.codegen.native import with_given
 from ..numeric.inputs import Inputs, function_of
@@ -119,18 +119,17 @@ class Reference:
         equations = self.equations
         g, out = second_rates(equations).load(None, ('rates', 'J'))
         u = [g.input(x, dynamic=True) for x in equations.u]
-        drift = substitute(g, [x for x, in out['rates']], dict.fromkeys(u, 0))
-        gaps = GraphMatrix(g, [[g.input(q.diff(equations.t), dynamic=True)]
-                               for q in equations.q], 1) - GraphMatrix(
-                                   g, [[x] for x in drift], 1)
+        drift = substitute(g, flat(out['rates']), dict.fromkeys(u, 0))
+        gaps = GraphMatrix(g, [
+            [g.sub(g.input(q.diff(equations.t), dynamic=True), x)]
+            for q, x in zip(equations.q, drift)], 1)
         some = [j for j, column in enumerate(zip(*out['J'])) if any(column)]
         J = GraphMatrix(g, out['J'], len(u))[:, some]
         if len(some) != len(gaps.rows):
             J, gaps = J.T @ J, J.T @ gaps
-        solved = solve(g, J.rows, [x for x, in gaps.rows])
+        solved = solve(g, J.rows, flat(gaps.rows))
         return {} if solved is None else dict(zip(
-            (equations.u[j] for j in some), Graph.freeze(g, {
-                'u': ([[x] for x in solved], 1)}).sympy('u')))
+            (equations.u[j] for j in some), written(g, solved)))
 
     def rows(self, system):
         """The velocity Jacobian of a system at every state."""
@@ -256,12 +255,11 @@ def second_rates(equations):
     g, out = equations.graph.load(None, ('rates',))
     index = equations.states.index
     speeds = [g.input(x, dynamic=True) for x in equations.u]
-    explicit = dict(zip(equations.states, (x for x, in out['rates'])))
+    explicit = dict(zip(equations.states, flat(out['rates'])))
     along = time_derivative(g, {
         **{g.input(x, dynamic=True): rate for x, rate in explicit.items()},
         **dict.fromkeys(speeds, 0)})
     rates = [out['rates'][index(q)][0] for q in equations.q]
-    return Graph.freeze(g, {
-        'rates': ([[x] for x in rates], 1),
-        'J': (jacobian(g, rates, speeds), len(speeds)),
-        'bias': ([[along(x)] for x in rates], 1)})
+    return frozen(
+        g, rates=rates, bias=[along(x) for x in rates],
+        J=GraphMatrix(g, jacobian(g, rates, speeds), len(speeds)))

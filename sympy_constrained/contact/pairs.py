@@ -81,7 +81,10 @@ class SupportPair(Pair):
 
     def relative_curvature(self):
         radii = self.in_tangents(self.child.curvature_radii(self.down))
-        return curvature_of(radii, self.child.dimension)
+        if self.child.dimension == 2:
+            return solve_small(radii, eye(2))
+        return Matrix([[1/radii.trace()]]) if self.child.dimension else (
+            Matrix(0, 0, []))
 
 
 class DistancePair(Pair):
@@ -243,13 +246,6 @@ class ChartPair(Pair):
             x, = self.child_tangents
             return bend/dot(x, x)
         return bend
-
-
-def curvature_of(radii, dimension):
-    """The inverse of radii of curvature, as far as they do not vanish."""
-    if dimension == 2:
-        return solve_small(radii, eye(2))
-    return Matrix([[1/radii.trace()]]) if dimension else Matrix(0, 0, [])
 
 
 def combined(vectors, numbers):

@@ -70,9 +70,11 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
             as_list(arguments['forcelist'], 'forcelist'), True)}
 
     def formed(composite):
-        return with_nodes_in_use(*form(
+        builder, blocks, fields = form(
             shape, arguments, composite, nonideal_forces, stabilization,
-            generalized_forces, in_velocities, exchange))
+            generalized_forces, in_velocities, exchange)
+        return builder, blocks, fields, used_nodes(builder.nodes, [
+            ref for name in SOLVED for row in blocks[name] for ref in row])
 
     several = shape == 'kane' and len(bodies) >= 3
     composite = several and moves_far(frame, bodies, SHORT)
@@ -85,12 +87,6 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
         graph=freeze(builder, blocks, fields['q'], fields['u'], *(
             (SOLVED, used) if len(builder.nodes) < MOST_COMPACTED else ())),
         **fields)
-
-
-def with_nodes_in_use(builder, blocks, fields):
-    """A model that is formed, and the nodes in use of what is solved."""
-    return builder, blocks, fields, used_nodes(builder.nodes, [
-        ref for name in SOLVED for row in blocks[name] for ref in row])
 
 
 def count(formed):

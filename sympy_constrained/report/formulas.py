@@ -99,10 +99,6 @@ def table(head, rows):
             + '</tbody></table></div>')
 
 
-def number(value):
-    return f'{value:.6g}'
-
-
 # -- sections --------------------------------------------------------------
 
 def tree_size(expressions):
@@ -130,7 +126,7 @@ def model_tables(compiled, system, x, units):
     ``units`` maps names to texts.
     """
     def value(item, x):
-        return f'{number(x)} {units.get(label(item), "")}'
+        return f'{x:.6g} {units.get(label(item), "")}'
 
     equations = compiled.equations
     kinds = {**dict.fromkeys(equations.q, 'coordinate'),

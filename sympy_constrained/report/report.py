@@ -22,8 +22,7 @@ from ..numeric.manifold.consistent_state import consistent_state
 from ..numeric.names import label
 from ..numeric.tolerances import TYPED
 from .formulas import (
-    comparison_table, constraint_table, equation_rows, math, model_tables,
-    number)
+    comparison_table, constraint_table, equation_rows, math, model_tables)
 from .functions import Functions, compiled_for_page
 from .scene import Scene
 
@@ -215,8 +214,8 @@ def moved(states, given, x):
     if not changed.any():
         return ''
     return '<p class="note">Moved onto the constraints: {}.</p>'.format(
-        ', '.join(f'{math(states[k])} from {number(given[k])} to '
-                  f'{number(x[k])}' for k in np.flatnonzero(changed)))
+        ', '.join(f'{math(states[k])} from {given[k]:.6g} to {x[k]:.6g}'
+                  for k in np.flatnonzero(changed)))
 
 
 def has_potential(equations):

@@ -34,6 +34,7 @@ from ...graph import Graph, GraphBuilder
 from ...graph.nodes import CALL, CONST, INPUT
 from ...graph.calculus import operands, rebuilt
 from ...model.geometry import ZERO
+from ...model.kinetics import times
 from ..codegen.native import NativeFunction, arguments_of
 from .local_kinematics import refused
 from .sweeps import BIAS, PLACE, RECORD, WRENCH
@@ -401,11 +402,6 @@ def row_kernel(time, kind):
 
 def rows(flat):
     return [tuple(flat[3*i:3*i + 3]) for i in range(3)]
-
-
-def times(g, matrix, vector):
-    vector = tuple(vector)
-    return tuple(g.dot(row, vector) for row in matrix)
 
 
 def product(g, a, b):
