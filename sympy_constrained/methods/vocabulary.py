@@ -205,10 +205,8 @@ class SympyVocabulary:
         """
         self._take(bodies, loads)
         active = self._active_forces()
-        inertia = (self._inertia_forces(active) if self._shape == 'kane'
-                   else -self.eom - active)
         return tuple(Matrix([*rows, *more]) for rows, more in zip(
-            (active, inertia), self._auxiliary_forces))
+            (active, self._inertia_forces(active)), self._auxiliary_forces))
 
     @property
     def auxiliary_eqs(self):
@@ -254,15 +252,14 @@ class SympyVocabulary:
         return applied if basis is None else basis.T*applied
 
     def _inertia_forces(self, active):
-        """``-eom - active``, without the loads where they cancel."""
-        g, forces = inertia_forces(self._system)
-        basis = self._projector
-        if basis is not None:           # equal values are one reference
-            forces = [g.dot([read(g, x) for x in column], forces)
-                      for column in basis.T.tolist()]
-        return Matrix(written(g, [
-            g.sub(-read(g, x), read(g, force))
-            for x, force in zip(self.eom, active)]))
+        """``-eom - active``; the loads cancel if there are no rows."""
+        if self._shape != 'kane' or self._system.counts[2]:
+            return -self.eom - active
+        # Those of the bodies alone are known to the builder, and equal values
+        # are one reference.
+        g = inertia_forces(self._system)
+        return Matrix(written(g, [g.sub(-read(g, x), read(g, force))
+                                  for x, force in zip(self.eom, active)]))
 
     def _solved_for(self):
         """Multipliers in :meth:`rhs`."""

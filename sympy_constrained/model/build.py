@@ -399,13 +399,14 @@ def applied_forces(system, potential):
 
 
 def inertia_forces(system):
-    """A builder, and on it the generalized inertia forces of the bodies."""
+    """A builder with the generalized inertia forces of the bodies."""
     kinematics = kinematics_of(system)
     g = kinematics.builder
     kinetics = from_bodies(kinematics, system.bodies, ())
     rates = [g.input(x.diff(system.t), dynamic=True) for x in system.u]
-    return g, [g.sub(x, g.dot(row, rates)) for row, (x,) in zip(
-        kinetics.M, kinetics.Q)]
+    for row, (x,) in zip(kinetics.M, kinetics.Q):
+        g.sub(x, g.dot(row, rates))
+    return g
 
 
 def symbols_in_use(system):

@@ -16,6 +16,7 @@ from sympy_constrained import (
     VoronetsMethod)
 from sympy_constrained.errors import (
     ConstraintError, MissingIngredientError, UnsupportedFeatureError)
+from sympy_constrained.models import model
 
 t = dynamicsymbols._t
 x, y, u, v = dynamicsymbols('x y u v')
@@ -242,6 +243,17 @@ def test_equations_have_the_rows_and_signs_of_upstream(name):
                 light.acceleration
     assert found.shape == wanted.shape
     assert (found - wanted).applyfunc(simplify).is_zero_matrix
+
+
+@each
+def test_inertia_forces_contain_no_loads(cls):
+    method = model('furuta_pendulum').form(cls)
+    active, inertial = method.kanes_equations()
+    assert active.has(g) and not inertial.has(g)
+    total = active + inertial + method.eom
+    names = [*total.free_symbols, *method.q, *method.u, *method._udot]
+    assert norm(at(total, {
+        x: number(k + 1) for k, x in enumerate(names)})) < 1e-40
 
 
 @pytest.mark.parametrize('explicit', [True, False])
