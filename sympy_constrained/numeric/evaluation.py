@@ -307,7 +307,8 @@ class Evaluator:
 def check_rounding(values, x, names, function, more=''):
     """Raise if values are quotients of rounding errors of the states."""
     moved = function(x*(1 + ROUNDINGS*np.cos(2.4*np.arange(x.shape[-1]))))
-    bad = np.abs(values - moved) > NOISE*np.maximum(np.abs(values), HUGE)
+    size = HUGE*max(1., np.abs(x).max(initial=0.))
+    bad = np.abs(values - moved) > NOISE*np.maximum(np.abs(values), size)
     if bad.any():
         names = ', '.join(np.array(names)[np.atleast_2d(bad).any(axis=0)])
         raise SingularEquationsError(
