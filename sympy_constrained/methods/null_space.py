@@ -16,8 +16,8 @@ def reduced_equations(method, graph, matrix, right, reactions=None,
     The ``graph`` has the two outputs named, and for the multipliers ``A1``,
     ``X``, ``y`` of ``A1^T*lam = X*u' + y`` and ``slip = A*w``, the rate at
     which reactions do work. The multipliers are among the unknowns unless
-    ``reactions`` is a method that has them in its ``closed_form``. Their last
-    row times a ``determinant`` shows when that changes its sign.
+    ``reactions`` is a method that has them in its ``closed_form``. Their rows
+    times ``divisors``, if there are any, show when these change their signs.
     """
     system, states = method.system, tuple(method.u)
     lam = () if reactions else tuple(method.lam_vec)
@@ -29,10 +29,10 @@ def reduced_equations(method, graph, matrix, right, reactions=None,
             -GraphMatrix(g, out['X'], p), GraphMatrix(g, out['A1']).T]])
         r = r + out['y']
     r = flat(r)
-    if lam and 'determinant' in out:
-        (value,), = out['determinant']
-        W.rows[-1] = [g.mul(value, x) for x in W.rows[-1]]
-        r[-1] = g.mul(value, r[-1])
+    for k, (value,) in enumerate(out.get('divisors', ()) if lam else ()):
+        i = p + k % len(lam)            # a product of all could overflow
+        W.rows[i] = [g.mul(value, x) for x in W.rows[i]]
+        r[i] = g.mul(value, r[i])
     power, slip = flat(out['power']), flat(out['slip'])
     if power and any(slip):
         _, solved = (reactions or method).closed_form.load(

@@ -255,8 +255,8 @@ class SympyVocabulary:
         """``-eom - active``; the loads cancel if there are no rows."""
         if self._shape != 'kane' or self._system.counts[2]:
             return -self.eom - active
-        # Those of the bodies alone are known to the builder, and equal values
-        # are one reference.
+        # Equal values are one reference, so what remains are the inertia
+        # forces that the builder has.
         g = inertia_forces(self._system)
         return Matrix(written(g, [g.sub(-read(g, x), read(g, force))
                                   for x, force in zip(self.eom, active)]))

@@ -305,10 +305,15 @@ class Evaluator:
 
 
 def check_rounding(values, x, names, function, more=''):
-    """Raise if values are quotients of rounding errors of the states."""
-    moved = function(x*(1 + ROUNDINGS*np.cos(2.4*np.arange(x.shape[-1]))))
-    size = HUGE*max(1., np.abs(x).max(initial=0.))
-    bad = np.abs(values - moved) > NOISE*np.maximum(np.abs(values), size)
+    """Raise if values are quotients of rounding errors of the states.
+
+    These differ at both sides of a state; values that jump, at one.
+    """
+    steps = ROUNDINGS*np.cos(2.4*np.arange(x.shape[-1]))
+    size = np.maximum(np.abs(values).max(axis=-1, keepdims=True),
+                      HUGE*max(1., np.abs(x).max(initial=0.)))
+    bad = np.all([np.abs(values - function(x*(1 + sign*steps))) > NOISE*size
+                  for sign in (1, -1)], axis=0)
     if bad.any():
         names = ', '.join(np.array(names)[np.atleast_2d(bad).any(axis=0)])
         raise SingularEquationsError(

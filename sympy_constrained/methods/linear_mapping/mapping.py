@@ -66,7 +66,7 @@ def map_velocities(system, free, us):
     ``mass``, ``forcing``   (p, p)   ``N^T*M*N``, ``N^T*(Q - M*(w' - N*u'))``
     ``X``, ``y``            (K, p)   ``lam = X*u' + y``; ``A1`` is one
     ``A``, ``A0``           (K, o)   constraints; ``slip = A*w = -A0``
-    ``determinant``         (1, 1)   of ``b``, but for a constant factor
+    ``divisors``            (d, 1)   factors of the determinant of ``b``
     ``energy``, ...                  see :class:`.EquationsOfMotion`
     ======================  =======  =====================================
 
@@ -85,7 +85,7 @@ def map_velocities(system, free, us):
         check_contents(system, g, rows, name, remedy, us)
 
     a, a0 = free_rows(g, free, w, A, p, check)
-    N, nu, b_A, determinant = solved(g, a + A, a0 + A0, p)
+    N, nu, b_A, divisors = solved(g, a + A, a0 + A0, p)
     if free.orthogonal:                 # N and nu stay
         a, a0 = orthogonal_rows(g, out['M'], w, N, nu)
         b_A = orthogonal_columns(g, a, N, b_A, p)
@@ -112,7 +112,7 @@ def map_velocities(system, free, us):
         A=GraphMatrix(g, A, o), A0=A0, slip=[-x for x in A0],
         mass=N.T @ inertia, forcing=N.T @ force,
         X=b_A.T @ inertia, y=-(b_A.T @ force),
-        A1=GraphMatrix(g, units(len(A)), len(A)), determinant=[determinant],
+        A1=GraphMatrix(g, units(len(A)), len(A)), divisors=divisors,
         holonomic_jacobian=GraphMatrix(g, out['holonomic_jacobian'], len(q)),
         holonomic=flat(out['holonomic']), **{
             name: at(flat(out[name])) for name in (
@@ -230,8 +230,8 @@ def orthogonal_columns(g, a, N, b_A, p):
 
 
 def solved(g, rows, drift, p):
-    """``N``, ``nu`` and ``b_A`` of ``rows*w + drift = [u; 0]``, and the
-    determinant of their inverse, but for a constant factor.
+    """``N``, ``nu`` and ``b_A`` of ``rows*w + drift = [u; 0]``, and factors
+    of the determinant of the inverse of the rows, without the constant ones.
     """
     columns = [solve(g, rows, unit) for unit in units(len(rows))]
     nu = solve(g, rows, [-x for x in drift], divisors := [])
@@ -239,7 +239,7 @@ def solved(g, rows, drift, p):
         raise singular_mapping()
     inverse = [list(row) for row in zip(*columns)]
     return ([row[:p] for row in inverse], nu, [row[p:] for row in inverse],
-            g.product([*map(g.inv, divisors)]))
+            [*map(g.inv, divisors)])
 
 
 def singular_mapping():
