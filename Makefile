@@ -101,7 +101,10 @@ coverage: $(VENV)/.ready-coverage
 	$(RUN) $(PYTEST) $(QUICK) --cov --cov-report=json:build/coverage.json
 	$(RUN) -m coverage_table build/coverage.json
 
+# The script compiles the integrator for all those of the gallery, which run
+# side by side.
 docs: $(VENV)/.ready-test
+	$(RUN) doc/examples/start_here/plot_cartesian_pendulum.py
 	$(RUN) $(SPHINX) doc build/doc/html
 
 lint: $(VENV)/.ready-test

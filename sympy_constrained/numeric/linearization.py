@@ -130,7 +130,8 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
             f"The state `at` violates {text}, so no motion is near it. "
             "`consistent_state` finds one that satisfies the constraints.",
             rows=rows, residuals=correction.residuals)
-    compiled.linear_solver(t, x, p)     # raises if it is singular here
+    solver = compiled.linear_solver(t, x, p)    # raises if singular here
+    compiled.once(p.tobytes(), lambda: solver)
     if dependent is None:
         dependent = {*getattr(model, '_qdep', ()), *getattr(
             model, '_udep', ())} & {*compiled.states}

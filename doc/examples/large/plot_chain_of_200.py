@@ -6,7 +6,7 @@ A chain of 200 bars hangs from one end. It is pulled aside as a straight line
 and released; waves run along it and crack its free end like a whip. With
 ``recursion=True`` no mass matrix is formed: the accelerations are computed
 from bar to bar, in a time proportional to the number of bars. The relative
-change of the energy in 10 s is about 1e-11.
+change of the energy in 10 s is about 1e-7.
 
 ==================  ====================================================
 constants           n = 200 bars of total length 2 m and mass 1 kg;
@@ -82,7 +82,7 @@ assert np.allclose(found, known, rtol=5e-3)
 # that is exchanged.
 
 start = np.concatenate([np.full(n, -np.pi/2 + 0.6), np.zeros(n)])
-run = simulate(equations, 10, start, rtol=1e-9, t_eval=501)
+run = simulate(equations, 10, start, rtol=1e-6, t_eval=501)
 angles = run.x[:, :n].T
 bars = np.stack([np.cos(angles), np.sin(angles)])*length/n
 ends = np.concatenate([np.zeros((2, 1, 501)), np.cumsum(bars, axis=1)], 1)

@@ -61,7 +61,7 @@ start = consistent_state(
 upright, = steady_motions(equations, start, fixed=['u3'])
 straight = upright.follow(along='u3', until={'u3': (0, 30)}, step=0.5)
 weave, capsize = straight.critical
-families = [[capsize.motion.follow(direction={'q2': 1}, step=0.3, count=600)]]
+families = [[capsize.motion.follow(direction={'q2': 1}, step=0.6, count=300)]]
 
 # The other families, from rough guesses; each in both directions.
 
@@ -69,7 +69,7 @@ for guess in ({'q2': 0.47, 'q5': -0.9, 'u1': 3.0, 'u3': -11, 'u6': -12},
               {'q2': 0.70, 'q5': 3.09, 'u1': -1.8, 'u3': 17, 'u6': 15}):
     turn, = steady_motions(equations, guess, fill=0, fixed=['q2'])
     families.append([
-        turn.follow(direction={'q2': sign}, step=0.4, count=200,
+        turn.follow(direction={'q2': sign}, step=0.8, count=150,
                     until={'q2': (-1.4, 1.4), 'u1': (-6, 6)})
         for sign in (1, -1)])
 
