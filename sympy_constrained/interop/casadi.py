@@ -89,7 +89,7 @@ def to_casadi(model, name='rhs', t=0., x=None, *, constants=None,
     z = solution(ca, e, solver, results['W'], results['r'])
     if name == 'rhs':
         return made(ca, name, arguments, {
-            'rates': ca.vertcat(results['rates'], z[:e.motion])})
+            'rates': ca.vertcat(results['rates'], z[:e.motion, 0])})
     spread = ca.DM.eye(len(e.equations.multipliers))[:, e.rows]
     return made(ca, name, arguments, {'multipliers': spread@z[e.motion:, 0]})
 
@@ -132,7 +132,7 @@ def residual(ca, e, arguments, W, r, rates, holonomic, velocity):
     z = ca.SX.sym('z', len(e.use))
     return made(ca, 'residual', {
         't': arguments.pop('t'), 'x': arguments.pop('x'), 'z': z, **arguments
-    }, {'ode': ca.vertcat(rates, z[:e.motion]), 'alg': W@z - r,
+    }, {'ode': ca.vertcat(rates, z[:e.motion, 0]), 'alg': W@z - r,
         'constraints': ca.vertcat(holonomic, velocity)})
 
 
