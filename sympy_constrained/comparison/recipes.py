@@ -141,10 +141,8 @@ def from_closed_form(reference, solved):
     o = len(equations.u)
     explicit = replace(
         equations, multipliers=(), unknowns=equations.unknowns[:o],
-        graph=Graph.freeze(g, {
-            **{name: (rows, equations.graph.outputs[name][1])
-               for name, rows in out.items()},
-            'W': (units(o), o), 'r': (more['acceleration'], 1)}))
+        graph=equations.graph.updated(
+            g, out, W=(units(o), o), r=(more['acceleration'], 1)))
     forces = compiled.output(solved, 'constraint_forces')
     return evaluated(
         reference, explicit,

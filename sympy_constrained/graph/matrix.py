@@ -21,7 +21,7 @@ class GraphMatrix:
     >>> r = g.input(x)
     >>> A = GraphMatrix(g, [[1, r], [0, 1]])
     >>> product = 2*(A.T @ A) - A
-    >>> Graph.freeze(g, {'B': (product.rows, 2)}).sympy('B')
+    >>> Graph.freeze(g, {'B': product}).sympy('B')
     Matrix([
     [  1,         x],
     [2*x, 2*x**2 + 1]])

@@ -105,8 +105,7 @@ class OrdinaryEquations:
                                   for column in (self.q, self.u))
         self._uaux = Matrix()
         self.graph = Graph.freeze(g, {
-            'M': (M, len(M)), 'F': ([[x] for x in F], 1),
-            'rates': (out['rates'], 1)})
+            'M': (M, len(M)), 'F': F, 'rates': (out['rates'], 1)})
         self.mass_matrix, self.forcing, self._rates = map(
             self.graph.sympy, ('M', 'F', 'rates'))
         self.mass_matrix_full = diag(eye(count), self.mass_matrix)

@@ -280,8 +280,8 @@ class Derivative:
             for symbols, values in zip(zip(*stage.symbols), solutions):
                 known |= dict(zip(symbols, values))
         out = substitute(g, [x for row in plan.rows for x in row], known)
-        graph = Graph.freeze(g, {'out': ([[x] for x in out], 1),
-                                 'checks': (checks, 2)}).compacted()
+        graph = Graph.freeze(
+            g, {'out': out, 'checks': (checks, 2)}).compacted()
         if graph.operation_count() > MOST:
             return None
         more = [x for x in numbers if isinstance(x, Dummy)]

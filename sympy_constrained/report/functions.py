@@ -78,7 +78,7 @@ class Functions:
         """Write references; ``more`` symbols follow the constants, and
         ``numbers`` are values of others.
         """
-        graph = Graph.freeze(builder, {'out': ([[x] for x in refs], 1)})
+        graph = Graph.freeze(builder, {'out': refs})
         given = {**self.compiled.inputs.feedback, **dict(numbers)}
         self.write(name, with_given(graph, ('out',), given), None, more)
 

@@ -287,7 +287,7 @@ class Scene:
                 force = self.find._kinematics.measure(vector, self.find.frame)
                 weight = weight if self.unknown(force) else g.added(
                     weight, force)
-        graph = Graph.freeze(g, {'out': ([[x] for x in (*refs, *weight)], 1)})
+        graph = Graph.freeze(g, {'out': [*refs, *weight]})
         compiled, t, x = (self.functions.compiled, self.functions.t,
                           self.functions.x)
         given = {**compiled.inputs.feedback, **self.numbers}

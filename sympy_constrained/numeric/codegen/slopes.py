@@ -73,4 +73,4 @@ def slopes_graph(equations, given, use, work):
         rows.append(gradient(g, power(
             g, out, equations, out['rates'] + [[x] for x in accelerations]),
             by + accelerations))
-    return Graph.freeze(g, {'out': ([[x] for row in rows for x in row], 1)})
+    return Graph.freeze(g, {'out': [x for row in rows for x in row]})

@@ -45,8 +45,7 @@ def staged(g, outputs, stages):
     their number.
     """
     return Graph.freeze(g, outputs | {
-        str(k): ([[ref] for ref in stage.refs], 1)
-        for k, stage in enumerate(stages)})
+        str(k): stage.refs for k, stage in enumerate(stages)})
 
 
 def solved_graph(equations, kept=None, sizes=None, agree=False, work=(),

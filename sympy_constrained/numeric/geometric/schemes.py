@@ -197,13 +197,13 @@ class Scheme:
             kind for some, kind in kinds for _ in entries(some)])
         self.unknowns += [g.inputs[g.nodes[x][1]] for x in refs]
         self.phases.append(Graph.freeze(g, {
-            'residual': ([[x] for x in equations], 1),
+            'residual': equations,
             'slopes': (jacobian(g, equations, refs), len(refs))}))
 
     def states_at(self, q, u, mu, work, *others):
         """The graph of the states at the end."""
-        out = stack(q, u, mu, self.work + work, *others)
-        return Graph.freeze(self.g, {'out': (out.rows, 1)})
+        return Graph.freeze(self.g, {
+            'out': stack(q, u, mu, self.work + work, *others)})
 
 
 class Path:

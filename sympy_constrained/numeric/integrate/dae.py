@@ -182,7 +182,7 @@ def dae_graph(compiled, rows, columns, kept, work):
             [[x] for x in rates])))
     x = [g.input(item, dynamic=True) for item in equations.states]
     graph = Graph.freeze(g, {
-        'residual': ([[e] for e in residual], 1),
+        'residual': residual,
         'by_y': (jacobian(g, residual, x), ns),
         'by_yp': (jacobian(g, residual, derivatives), len(names))})
     return graph, symbols, tuple(names), np.array(algebraic)

@@ -151,8 +151,8 @@ def check_contradictions(compiled, t, x, p=None):
     for level in levels:
         for j, i, rest in multiples(
                 g, out[level], out[f'{level}_jacobian'], states):
-            size = compiled.output(Graph.freeze(
-                g, {'x': ([[rest]], 1)}), 'x')(t, x, p).item()
+            size = compiled.output(
+                Graph.freeze(g, {'x': [rest]}), 'x')(t, x, p).item()
             if abs(size) > TOLERANCE:
                 raise InconsistentConstraintsError(
                     f"{names[j]} is a multiple of {names[i]} plus {size:g}, "

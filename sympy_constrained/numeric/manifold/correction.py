@@ -72,7 +72,7 @@ def newton_graph(equations, rows, stages=None, step=None):
         if change is None:
             return None
         changes += [g.dot(row, change) for row in G] if G else change
-    return staged(g, {'out': ([[x] for x in (*changes, *used, *others)], 1),
+    return staged(g, {'out': [*changes, *used, *others],
                       'checks': (checks, 2)}, stages or ())
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from sympy import Dummy
 
 from ...errors import UnsupportedFeatureError
-from ...graph import Graph
 from ..names import number
 from ..tolerances import LEAST_CUT
 from .correction import LEVELS, Projector, newton_code
@@ -61,7 +60,7 @@ def check_rows(equations):
 def stabilized(equations):
     """The equations with the gains :data:`GAINS` as constants."""
     check_rows(equations)
-    where, shapes = equations.constraint_rows, equations.graph.outputs
+    where = equations.constraint_rows
     g, out = equations.graph.load()
     alpha, beta = (g.input(gain) for gain in GAINS)
     holonomic = len(out['holonomic'])
@@ -71,9 +70,8 @@ def stabilized(equations):
             change = g.add(g.mul(g.constant(2), change), g.mul(
                 g.mul(beta, beta), out['holonomic'][k][0]))
         out['b'][k] = out['r'][where[k]] = [g.sub(out['b'][k][0], change)]
-    graph = Graph.freeze(g, {name: (rows, shapes[name][1])
-                             for name, rows in out.items()})
-    return replace(equations, graph=graph, is_stabilized=True)
+    return replace(equations, graph=equations.graph.updated(g, out),
+                   is_stabilized=True)
 
 
 def trial_gain(run, method, **options):

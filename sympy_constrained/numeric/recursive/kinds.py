@@ -146,9 +146,7 @@ class Writing:
         return list(map(of, refs))
 
     def code(self, refs, checks=()):
-        outputs = {'out': ([[ref] for ref in refs], 1)}
-        if checks:
-            outputs['checks'] = checks, 2
+        outputs = {'out': refs, 'checks': (checks, 2)}
         return NativeFunction(
             Graph.freeze(self.g, outputs), ('out',), arguments_of(
                 self.time, self.arrays['x'], self.arrays['p'],

@@ -268,6 +268,5 @@ def turned(compiled, rows, constants):
                   [x for x, in out['out'][:len(weights)]])
     by = [g.input(x, dynamic=x in compiled.states)
           for x in (*compiled.states, *constants)]
-    graph = Graph.freeze(g, {'out': (
-        [[x] for x in slopes_of(g, value, by)], 1)})
+    graph = Graph.freeze(g, {'out': slopes_of(g, value, by)})
     return compiled.native_output(graph, None, weights)

@@ -48,8 +48,8 @@ def _switches(compiled, by):
     moves = {*compiled.states, *by}
     moving = sorted(k for k in found if g.depends[abs(k)] & g.dynamic
                     and not moves.isdisjoint(g.symbols_of(k)))
-    return compiled.output(Graph.freeze(g, {
-        'switch': ([[k] for k in moving], 1)}), 'switch') if moving else None
+    return compiled.output(
+        Graph.freeze(g, {'switch': moving}), 'switch') if moving else None
 
 
 def warn_of_jumps(compiled, by, t, x, events):

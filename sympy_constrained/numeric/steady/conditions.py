@@ -242,7 +242,7 @@ def conditions_graph(compiled, cyclic, free):
     by = [*(g.input(x, dynamic=True) for x in equations.states), *lam,
           *(g.input(compiled.constants[k]) for k in free)]
     return Graph.freeze(g, {
-        'value': ([[x] for x in rows], 1),
+        'value': rows,
         'slopes': (jacobian(g, rows, by), len(by)),
         'inertia': ([row[:compiled.motion] for row in out['W']],
                     compiled.motion)}), labels
