@@ -143,7 +143,6 @@ def with_rotations(system):
 
 
 def is_real(system, values):
-    """Whether the equations have real numbers at a state."""
     try:
         out = evaluated(system, values, ('M', 'Q', 'A', 'b'))
     except ArithmeticError:
@@ -210,11 +209,7 @@ def stand_ins(system):
 
 
 def evaluated(system, values, names, context=mp):
-    """Outputs of a system's graph at the precision of a context of mpmath.
-
-    Beyond the domain of a function, where they are not real, it is an
-    ArithmeticError.
-    """
+    """Outputs at the precision of mpmath; ArithmeticError if not real."""
     try:
         out = system.graph.evaluate(values, names, context, stand_ins(system))
     except MissingIngredientError:

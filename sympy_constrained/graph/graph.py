@@ -353,9 +353,7 @@ def signed(memo):
 
 
 def copied(nodes, order):
-    """The nodes of ``order``, 0 and 1, and the function of a reference that
-    returns the new one.
-    """
+    """The nodes of ``order``, 0 and 1, and the map from old references."""
     order = [0, 1] + [k for k in order if k > 1]
     place = positions(order)
     moved = signed(place)

@@ -100,7 +100,6 @@ def check(left, right, operation, fits):
 
 
 def as_column(builder, refs):
-    """A column of references."""
     return GraphMatrix(builder, [[x] for x in refs], 1)
 
 

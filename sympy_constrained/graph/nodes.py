@@ -111,7 +111,6 @@ class Nodes:
         return ref
 
     def fingerprint(self, ref):
-        """Value of a reference at the random point of the prime field."""
         value = self.values[abs(ref)]
         return value if ref >= 0 else -value % PRIME
 

@@ -121,7 +121,6 @@ class Linearizer(mechanics.Linearizer):
         return solved[:, :A.cols], solved[:, A.cols:] or Matrix()
 
     def _dependent(self, matrix, right):
-        """Slopes of dependent states."""
         return not_steep(self.linear_solver(matrix, right))
 
     def _derivatives(self, op_point, *names):
@@ -215,7 +214,6 @@ def written_at(point, g, refs):
 
 
 def at_point(expressions, point):
-    """Expressions with the values of a point, as a column."""
     g = GraphBuilder(_compat.time_symbol())
     values = values_at(g, point)
     refs = [read(g, e) for e in expressions]

@@ -8,7 +8,6 @@ def flat(rows):
 
 
 def columns(matrix, count):
-    """Columns of a matrix, also where it has no rows."""
     return [[row[j] for row in matrix] for j in range(count)]
 
 

@@ -220,7 +220,6 @@ class CompositeRoute:
         return {frame: x for frame, x in total.items() if any(x)}
 
     def _joined(self, pole, inner, rest, turns):
-        """Inertia of composites and single bodies about a pole."""
         g = self.builder
         h, J, own, first = ZERO, (0,)*6, {}, {}
         inner = [self.composites[s] for s in inner]
@@ -335,7 +334,6 @@ class CompositeRoute:
 
 
 def bits(s):
-    """Positions of the bits of a set."""
     while s:
         yield (s & -s).bit_length() - 1
         s &= s - 1

@@ -183,7 +183,6 @@ def freeze(builder, outputs, q, u, compact=(), used=None):
 
 
 def names_of_rows(fields):
-    """A label for every row of ``A``."""
     names = [f'{text} row {k}' for text, level in (
         ('holonomic', 'holonomic'), ('velocity-level', 'velocity'),
         ('acceleration-level', 'acceleration'))

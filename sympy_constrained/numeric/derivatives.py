@@ -51,11 +51,9 @@ class Plan:
             self.shape += len(self.by),
 
     def symbol(self, ref):
-        """The SymPy symbol of an input."""
         return self.g.inputs[self.g.nodes[ref][1]]
 
     def _symbols(self, count, columns=1):
-        """New inputs, as a matrix."""
         return [[self.g.input(Dummy(), dynamic=True) for _ in range(columns)]
                 for _ in range(count)]
 
@@ -175,7 +173,6 @@ class Derivative:
         return np.reshape(found, (len(x), *self.shape))
 
     def _one(self, t, x, given, p):
-        """The values at one state."""
         solver = native = None
         if self.plan.has_unknowns:
             solver = self._solver(t, x, p)
@@ -190,7 +187,6 @@ class Derivative:
         return self._by_stages(t, x, given, p).reshape(self.shape)
 
     def _batch(self, times, x, given, p):
-        """The values at several states with the same constants."""
         native = None
         if self.plan.has_unknowns and not self.compiled.called:
             solver = self._solver(times[0], x[0], p)
@@ -206,7 +202,6 @@ class Derivative:
         return found
 
     def _solver(self, t, x, p):
-        """The linear solver, checked."""
         solver = self.compiled.kept_solver(t, x, p)
         if solver.kept is not None and self.plan.has_multipliers and (
                 self.plan.kind != 'values'):
@@ -335,9 +330,7 @@ class Derivative:
 # -- what is differentiated, and by what -----------------------------------
 
 def load(compiled, of, by):
-    """A builder, the outputs ``W`` and ``r``, the references of what is
-    differentiated, and of what by.
-    """
+    """A builder, ``W`` and ``r``, what is differentiated, and by what."""
     equations, graph = compiled.equations, compiled.equations.graph
     given = {item: expr for item, expr in compiled.inputs.given.items()
              if item not in by}
@@ -384,7 +377,6 @@ def expressions(g, compiled, of, rates):
 
 
 def items_of(compiled, by):
-    """States, constants, inputs or the time, by object or name."""
     if by is None:
         return tuple(compiled.states)
     known = (*compiled.states, *compiled.constants, *compiled.specifieds,

@@ -221,7 +221,6 @@ def optimum(problem, found, inputs, seconds):
 
 
 def end_times(t_span):
-    """Start, and least and greatest end time."""
     if not np.iterable(t_span) or not any(map(np.iterable, t_span)):
         begin, end = time_span(t_span)
         if not begin < end:

@@ -121,10 +121,7 @@ def inertia_of(body):
 
 
 def model_tables(compiled, system, x, units):
-    """States with their start, constants with their values, bodies.
-
-    ``units`` maps names to texts.
-    """
+    """States, constants and bodies; ``units`` maps names to texts."""
     def value(item, x):
         return f'{x:.6g} {units.get(label(item), "")}'
 

@@ -152,7 +152,6 @@ class Classifier:
             tuple(self.points), len(space.x) - 1)
 
     def _rank(self, forms):
-        """Rank of forms together with the base."""
         return len(self.space.independent(self.base + list(forms)))
 
     def _flags(self):
@@ -185,7 +184,6 @@ class Classifier:
     # -- row by row ------------------------------------------------------
 
     def _rows(self):
-        """A :class:`RowClass` for each row."""
         system, space = self.system, self.space
         names = system.constraint_names + tuple(
             f'higher row {k}' for k in range(len(system.higher_rows)))

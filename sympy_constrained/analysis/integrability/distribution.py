@@ -57,7 +57,6 @@ class Distribution:
         return sorted(order[k] for k in kept)
 
     def _field(self, i):
-        """Derivation along ``X_i``."""
         g, x = self.space.builder, self.space.x
         seeds = {x[a]: b for a, b in zip(self.dependent, self.B[i])}
         if i == 0:

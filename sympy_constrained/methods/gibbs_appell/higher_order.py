@@ -162,7 +162,6 @@ class Jets:
         return top, lower, lower_names
 
     def symbol(self, ref):
-        """The SymPy object of an input."""
         return self.g.inputs[self.g.nodes[ref][1]]
 
     def all_residuals(self):
@@ -180,7 +179,6 @@ class Jets:
         return order > 1 and self.occur(self.levels[order - 1], row)
 
     def occur(self, inputs, refs):
-        """Whether any of the inputs occurs in any of the references."""
         return any(self.g.depends_on(x, *inputs) for x in refs)
 
     def derivatives(self, refs, count):

@@ -96,10 +96,7 @@ def address(array):
 
 
 class Native(Generated):
-    """Some outputs of a graph as compiled functions.
-
-    The parameters are those of :class:`.Generated`.
-    """
+    """Some outputs as compiled functions; see :class:`.Generated`."""
 
     def __init__(self, graph, names, arguments, given):
         super().__init__(graph, names, arguments, given)

@@ -20,9 +20,7 @@ NOT_SOLVED = (
 
 
 def check_arguments(integrator, step, order, others):
-    """Raise unless the arguments belong together; ``others`` maps names of
-    those that have no meaning for fixed steps to whether they were given.
-    """
+    """Raise unless arguments fit; ``others`` maps names to whether given."""
     if integrator is None:
         if step is not None or order != 2:
             raise ValueError(
@@ -53,7 +51,6 @@ def check_arguments(integrator, step, order, others):
 
 
 def check_mass(compiled, t, x):
-    """Raise if the mass matrix is singular."""
     M = compiled.evaluate(('M',), t, x)['M']
     size = np.sqrt(np.abs(M.diagonal()))
     if not size.all() or np.linalg.cond(M/np.outer(size, size)) > SINGULAR:
@@ -90,7 +87,6 @@ class FixedRun(BlockRun):
 
     @property
     def t(self):
-        """The time of the last step."""
         return self.end if self.made == self.count else (
             self.origin + self.made*self.h)
 
@@ -131,7 +127,6 @@ class FixedRun(BlockRun):
             self.steps.x[:self.steps.states] = self.last
 
     def block(self, count):
-        """Make some steps, and record the outputs that are due."""
         begin, due = self.made, self.due
         count = min(count, self.count - begin)
         ends, evaluations = self.steps.advance(
@@ -152,7 +147,6 @@ class FixedRun(BlockRun):
             raise self.stopped(Reason.NOT_SOLVED, NOT_SOLVED)
 
     def within(self, t, part, state):
-        """The state after a part of a step from another one."""
         end, evaluations = self.steps.within(t, self.h*part, state)
         self.evaluations += evaluations
         if end is None:
@@ -166,11 +160,7 @@ class FixedRun(BlockRun):
                 self.add(t, states)
 
     def add(self, t, states):
-        """Add outputs.
-
-        The rates are those of the equations, or differences of neighbouring
-        states where constraints lose rank.
-        """
+        """Add outputs; rates are differences where constraints lose rank."""
         y = states[:, :self.size + 1]
         try:
             self.records.add(t, y, np.zeros(len(t), dtype=bool))

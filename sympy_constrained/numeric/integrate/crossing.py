@@ -107,10 +107,7 @@ def compiled_with(events, model, constants, inputs, varied=()):
 
 
 class CrossingFunction:
-    """A :class:`Crossing` as a function of ``(t, x)``.
-
-    ``after`` are expressions of the states after a jump, None without.
-    """
+    """A :class:`Crossing` as a function; ``after`` are states of a jump."""
 
     def __init__(self, crossing, compiled):
         self.terminal, self.direction = crossing.terminal, crossing.direction

@@ -7,8 +7,6 @@ from scipy.interpolate import CubicHermiteSpline
 
 
 class Interpolant(NamedTuple):
-    """The interpolant of a step, as a function of time."""
-
     t: float
     h: float
     y: np.ndarray
@@ -54,9 +52,7 @@ class DenseOutput:
 
 
 def hermite(t, x, rates, events):
-    """Cubics with the values and rates of the outputs, parabolas between
-    an output and a jump, lines between jumps.
-    """
+    """Cubics of values and rates; parabolas to jumps, lines between them."""
     if len(t) < 2:
         return lambda times: np.repeat(x, len(times), axis=0)
     sign = 1 if t[-1] > t[0] else -1

@@ -62,7 +62,6 @@ class Pace:
                 f"{self.max_steps:g}")
 
     def is_stalled(self, t_old, t):
-        """Whether many steps in a row have not advanced the time."""
         size = max(abs(t), abs(self.end - self.start))
         self.stalled += 1
         if abs(t - t_old) > HARDLY*size:

@@ -20,7 +20,6 @@ class Records:
 
     @property
     def last(self):
-        """Time of the last output, None without any."""
         return self._parts[-1]['t'][-1] if self._parts else None
 
     def add(self, t, y, is_exact, rates=None):
@@ -120,7 +119,6 @@ def nothing(compiled):
 
 
 def check_reactions(reactions):
-    """Raise unless these are joint reactions, or None."""
     if reactions is not None and not hasattr(reactions, 'function'):
         raise TypeError(
             f"`reactions` is {reactions!r}. Pass the result of "

@@ -24,7 +24,6 @@ GAINS = Dummy('alpha', nonnegative=True), Dummy('beta', nonnegative=True)
 
 
 def is_gains(stabilization):
-    """Whether this is a pair of nonnegative numbers."""
     try:
         return len(stabilization) == 2 and min(
             map(number, stabilization)) >= 0
@@ -107,10 +106,7 @@ class Feedback:
         self._code = None, None         # a solver, and machine code for it
 
     def begin(self, solver, chosen):
-        """Take the length of the step that the integrator will try.
-
-        ``chosen`` is the :class:`.LinearSolver` of the motion.
-        """
+        """Take the length of the next step, and the solver of the motion."""
         x = solver.y[:len(self.compiled.states)]
         if self._code[0] is not chosen:
             rows = self.projector.rows(chosen, solver.t, x)
@@ -124,7 +120,6 @@ class Feedback:
         solver.f = solver.fun(solver.t, solver.y)
 
     def correct(self, t, x, rates):
-        """Add the terms to the rates of the states."""
         if self.step is None or not np.isfinite(rates).all():
             return
         q, u = self.compiled.q_index, self.compiled.u_index

@@ -88,7 +88,6 @@ def crossing(values, k, begin, end):
 
 
 def differs(function, at):
-    """Whether a function jumps where a switch vanishes."""
     before, after = (function(*at(side)) for side in (-BESIDE, BESIDE))
     return np.abs(after - before).max() > JUMP*np.abs(before).max()
 
@@ -118,7 +117,6 @@ def kink(compiled, by, t, x):
 
 
 def bends(function, at):
-    """Whether the slope of a function jumps where a switch vanishes."""
     far, near, beyond, past = (function(*at(BESIDE*k)) for k in (-2, -1, 1, 2))
     change = np.abs(past - beyond - near + far).max()/BESIDE
     return change > JUMP*np.abs(near).max()

@@ -28,9 +28,7 @@ APART, SAME = 1e-3, 1e-6
 
 
 def cyclic_coordinates(equations):
-    """Positions of the states on which nothing depends but rates of others of
-    them.
-    """
+    """Positions of states on which nothing depends but rates of such."""
     graph = equations.graph
     used = set(graph.symbols(
         [name for name in ('W', 'r', 'holonomic', 'velocity', 'upper')
@@ -79,7 +77,6 @@ class Conditions:
 
     @property
     def symbols(self):
-        """What the entries of a point are."""
         compiled = self.compiled
         return (*compiled.states, *compiled.multiplier_names,
                 *compiled.constants)
@@ -123,7 +120,6 @@ class Conditions:
         return np.where(norms > 0, norms, 1.), sizes[columns]
 
     def slopes(self, point, columns):
-        """Derivatives by some unknowns."""
         return self(point)[1][:, np.searchsorted(self.places, columns)]
 
     def jumps(self, point):
@@ -209,9 +205,7 @@ class Conditions:
 
 
 def conditions_graph(compiled, cyclic, free):
-    """The outputs ``value``, ``slopes`` and ``inertia``, the part of W before
-    the accelerations; and names of the rows.
-    """
+    """The graph (``inertia``: W before accelerations), names of the rows."""
     equations = compiled.equations
     if compiled.called:
         raise UnsupportedFeatureError(
