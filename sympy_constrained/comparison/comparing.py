@@ -288,7 +288,6 @@ def judged(reference, derived, result):
 
 
 def measured(compiled, states):
-    """Sizes of equations, and the time of a call at the states."""
     equations = compiled.model
     m = len(equations.multipliers)
     return {'operations': equations.graph.operation_count(

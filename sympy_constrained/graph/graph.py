@@ -95,8 +95,8 @@ class Graph:
     def freeze(cls, builder, outputs, compact=(), used=None):
         """Copy what ``outputs`` reach into an immutable graph.
 
-        They map a name to a column, which is a list of references, to a
-        :class:`.GraphMatrix`, or to ``(rows, columns)``: a list of rows of
+        They map a name to a column, which is a sequence of references, to
+        a :class:`.GraphMatrix`, or to ``(rows, columns)``: a list of rows of
         references, and the number of columns. Outputs named in ``compact``
         are written with fewer operations, see :meth:`compacted`; ``used`` is
         what :func:`.used_nodes` returns of them, if it is known.
@@ -384,7 +384,8 @@ def positions(items):
 def rows_of(x):
     if isinstance(x, GraphMatrix):
         return x.rows, x.shape[1]
-    return x if isinstance(x, tuple) else ([[ref] for ref in x], 1)
+    is_pair = len(x) == 2 and not isinstance(x[0], int)
+    return x if is_pair else ([[ref] for ref in x], 1)
 
 
 def flat(outputs):

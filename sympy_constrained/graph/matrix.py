@@ -110,8 +110,7 @@ def stack(*blocks):
 
 def block_matrix(blocks):
     """One matrix of rows of blocks; None is a block of zeros."""
-    # Every row and every column of blocks needs a matrix, which gives the
-    # size.
+    # Every row and every column needs a matrix, which gives the size.
     heights = [size_of(row, 0) for row in blocks]
     widths = [size_of(column, 1) for column in zip(*blocks)]
     rows = []

@@ -206,8 +206,7 @@ def in_known_functions(e):
 
 
 def of_call(e):
-    # The pieces of a choice have slots of their own, so that they can be
-    # differentiated and the conditions kept.
+    # The pieces of a choice have own slots, so that they have derivatives.
     pieces = [x for x, _ in e.args] if isinstance(e, Piecewise) else []
     parts = {}
 

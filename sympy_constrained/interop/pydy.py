@@ -85,8 +85,7 @@ def known_of(model):
 
 
 class OrdinaryEquations:
-    """``q' = f``, ``M*u' = F``, with the names that PyDy's ``System`` reads.
-    """
+    """``q' = f``, ``M*u' = F``, by the names that PyDy's ``System`` reads."""
 
     def __init__(self, exported):
         equations = exported.equations

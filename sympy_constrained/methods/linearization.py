@@ -39,8 +39,7 @@ class Linearizer(mechanics.Linearizer):
     def __init__(self, *args, multipliers=None, **kwargs):
         super().__init__(*args, **kwargs)
         self._multipliers = multipliers
-        # Upstream forms the inverse of the permutation, which is the same only
-        # for exchanges of pairs.
+        # Upstream's inverse permutation is right only for exchanged pairs.
         self._of_q = [selection(self.q, x) for x in (self.q_i, self.q_d)]
         self._of_u = [selection(self.u, x) for x in (self.u_i, self.u_d)]
         moving = diag(self._of_q[0], self._of_u[0])

@@ -172,7 +172,6 @@ def need_frame(kinematics, what):
 
 
 def nested_expression(builder, ref):
-    """SymPy expression of a reference of a builder."""
     return nested(builder, [ref])[0]
 
 

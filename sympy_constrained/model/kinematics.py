@@ -180,8 +180,7 @@ class Kinematics(Geometry):
 
     def way_of_velocity(self, point):
         """Point -> the next one on its way to the nearest set velocity."""
-        # For all points that are connected with this one; None where a
-        # velocity was set.
+        # For all connected points; None where a velocity was set.
         before = self._known[Kinematics.way_of_velocity]
         if point in before:
             return before

@@ -61,8 +61,7 @@ class Assembly:
                 self.Q[j], self.builder.dot(column, force))
 
     def add_load(self, motion, force):
-        # Its power is that by the speeds. Drives, which may move the point,
-        # do not change the kinetic energy.
+        # Its power is that by the speeds; drives change no kinetic energy.
         g, columns = self.builder, self.kinematics.columns(motion)
         self.add_force(columns, force)
         self.power = g.add(self.power, g.sum(

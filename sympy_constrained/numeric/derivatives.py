@@ -58,7 +58,6 @@ class Plan:
                 for _ in range(count)]
 
     def _given(self, count):
-        """New inputs whose values the user gives."""
         column = [row[0] for row in self._symbols(count)]
         self.extra.append(column)
         return column
@@ -253,7 +252,6 @@ class Derivative:
             rows, [Dummy() for _ in solver.sizes]))
 
     def _code(self, rows, numbers):
-        """The compiled derivative, None if there is none."""
         # On a builder of its own: what is equal at states in general is no
         # replacement where only other rows are independent.
         plan, half = Plan(self.compiled, *self.plan.arguments), len(numbers)//2

@@ -208,7 +208,7 @@ def optimum(problem, found, inputs, seconds):
     equations = compile_equations(
         problem.model, problem.options['constants'], {**inputs, **controls})
     records = Records(equations, CarriedRank(equations, begin, x[0]), False)
-    records.add(t, x, np.zeros(len(t), bool))
+    records.add(t, x, is_exact=False)
     reason = (Reason.END if found.success else Reason.INTERRUPTED
               if found.status in INTERRUPTED else Reason.NOT_OPTIMAL)
     message = problem.message(found)

@@ -299,7 +299,6 @@ def slender(size):
 
 
 def add_legend(ax, is_own):
-    """A legend below the picture, unless it has too many entries."""
     handles, labels = ax.get_legend_handles_labels()
     if not 0 < len(labels) <= MOST_LABELS:
         return

@@ -54,7 +54,6 @@ def plot(trajectory, model=None):
 
 
 def _state_panels(trajectory, model):
-    """Panels of states by unit, and of paths of points in a plane."""
     paths = [] if model is None else [
         tuple(map(label, pair)) for pair in paths_of(system_of(model))]
     alone, panels = {x for pair in paths for x in pair}, []

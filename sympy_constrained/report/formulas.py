@@ -114,7 +114,6 @@ def tree_size(expressions):
 
 
 def inertia_of(body):
-    """The central inertia, in the axes in which it was given."""
     dyadic = getattr(body, 'central_inertia', 0)
     frames = frames_of(dyadic) if dyadic else ()
     return math(dyadic.to_matrix(*frames)) if len(frames) == 1 else ''

@@ -161,7 +161,9 @@ def report(method, start, constants=None, inputs=None, *, title=None,
                   lines=lines, contacts=contacts, surfaces=surfaces,
                   springs=springs, origin=origin, frame=frame)
     scene.add_forces(method, forces, rows)
-    data = functions.data(functions.write_extra(*scene.drift))
+    data = functions.data(functions.write_extra(
+        scene.find.drift and scene.g,
+        [ref for ref, in scene.find.drift or ()]))
     scene.write()
     equations = compiled.equations
     name = str(title or type(method).__name__)

@@ -81,14 +81,6 @@ class Scene:
                    for quantity in quantities if quantity
                    for row in quantity.refs for ref in row)
 
-    @property
-    def drift(self):
-        """Builder and velocity of an origin that is at rest for an instant
-        only.
-        """
-        return (None, []) if self.find.drift is None else (
-            self.g, [ref for ref, in self.find.drift])
-
     def write(self):
         self.functions.write_refs('places', self.g, self.refs, (),
                                   self.numbers)

@@ -216,7 +216,6 @@ class SceneItems:
                          np.max([np.nanmax(x, 0) for x in points], axis=0)])
 
     def _choose_view(self, view, rotations):
-        """Show a plane that contains the motion, or space."""
         if checked_view(view) is None:
             flat = flat_axis(self._corners(), [x.values for x in rotations])
             view = ''.join(x for k, x in enumerate(AXES) if k != flat)

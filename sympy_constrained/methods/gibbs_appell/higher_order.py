@@ -165,7 +165,6 @@ class Jets:
         return self.g.inputs[self.g.nodes[ref][1]]
 
     def all_residuals(self):
-        """References of the residuals in the order of the rows."""
         g, known = self.g, self.known
         low = flat(known['holonomic'])
         low += flat(known['velocity'][len(low):])
@@ -182,7 +181,6 @@ class Jets:
         return any(self.g.depends_on(x, *inputs) for x in refs)
 
     def derivatives(self, refs, count):
-        """References and their time derivatives up to an order."""
         levels = [refs]
         for _ in range(count):
             levels.append(list(map(self.along, levels[-1])))

@@ -96,7 +96,6 @@ class FixedRun(BlockRun):
             statistics={**statistics, 'step': abs(self.h)})
 
     def begin(self, progress):
-        """Find what goes before the first step."""
         if self.count > self.max_steps:
             raise self.stopped(
                 Reason.STEPS, f"the run needs {self.count} steps, and "
@@ -141,7 +140,9 @@ class FixedRun(BlockRun):
         for i in np.flatnonzero(here > whole):
             states[i] = self.within(self.origin + whole[i]*self.h,
                                     here[i] - whole[i], states[i])
-        self.record(self.times[self.found:last], states)
+        if len(states):
+            with self.stopping():
+                self.add(self.times[self.found:last], states)
         self.found = last
         if len(ends) < count:
             raise self.stopped(Reason.NOT_SOLVED, NOT_SOLVED)
@@ -153,17 +154,11 @@ class FixedRun(BlockRun):
             raise self.stopped(Reason.NOT_SOLVED, NOT_SOLVED)
         return end
 
-    def record(self, t, states):
-        """Add outputs, or end the run where the equations have none."""
-        if len(t):
-            with self.stopping():
-                self.add(t, states)
-
     def add(self, t, states):
         """Add outputs; rates are differences where constraints lose rank."""
         y = states[:, :self.size + 1]
         try:
-            self.records.add(t, y, np.zeros(len(t), dtype=bool))
+            self.records.add(t, y, is_exact=False)
         except SingularEquationsError:
             if len(t) > 1:
                 for k in range(len(t)):
@@ -171,8 +166,8 @@ class FixedRun(BlockRun):
                 return
             before, after = (self.within(t[0], part, states[0])
                              for part in (-1, 1))
-            self.records.add(t, y, np.zeros(1, dtype=bool),
-                             (after - before)[:self.size]/(2*self.h))
+            self.records.add(
+                t, y, False, (after - before)[:self.size]/(2*self.h))
 
     def add_last(self):
         if self.records.last is not None and self.records.last != self.t:

@@ -246,7 +246,6 @@ class Blocks:
                      reason == self.loop.FULL, K if is_kept else None)
 
     def path(self, rates, t, h, y, K, is_kept):
-        """The interpolant of a step, whose first stages ``K`` may be kept."""
         tableau = self.tableau
         for k in range(self.loop.needed(tableau) if is_kept else 0,
                        len(tableau.c)):

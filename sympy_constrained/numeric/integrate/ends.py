@@ -8,8 +8,7 @@ TROUBLE = SingularEquationsError, NotFiniteError
 
 # The pace is checked after this many steps.
 PACE = 10_000
-# A run ends after this many consecutive steps shorter than HARDLY, relative
-# to the time.
+# A run ends after so many steps in a row shorter than HARDLY of the time.
 STALLED, HARDLY = 200, 1e-14
 
 COMPILING = ("Compiling the loop of the integrator, once on this computer. "

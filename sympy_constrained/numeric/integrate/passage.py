@@ -54,8 +54,7 @@ FINEST = 1/64
 GRID, SEARCHED = 33, (1, 2, 4, 8)
 # Number of accepted states to keep, and of knots of the polynomial.
 KEPT, KNOTS = 400, 4
-# Multiples of EDGE at which the integrator stops on its way, so that the
-# polynomial has knots.
+# Multiples of EDGE at which the integrator stops, for knots.
 STAGES = 7, 5, 3, 1
 # Ends of a passage to try, in parts of the distance before the zero.
 BEHIND = 1, 0.75, 0.5, 0.25

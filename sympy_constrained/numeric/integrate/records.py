@@ -85,7 +85,6 @@ def recorded(compiled):
 
 
 def assembled(compiled, columns=None, p=None, **fields) -> Trajectory:
-    """The trajectory of recorded outputs, possibly none."""
     columns = nothing(compiled) if columns is None else {
         name: columns[name] for name in (*ARRAYS, *ENERGY)}
     known = [compiled.has(name) for name in ('energy', 'power')]

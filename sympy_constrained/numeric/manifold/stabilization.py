@@ -16,8 +16,7 @@ from .projection import (
     coordinate_metric, least_norm_step, mass_metric, norms_of)
 
 
-# Residuals decay within this number of steps; the length of a step is that of
-# the last step of a trial.
+# Residuals decay within so many steps, of the length of a trial's last one.
 STEPS_OF_DECAY = TRIAL_STEPS = 10
 STEP = Dummy('h')
 GAINS = Dummy('alpha', nonnegative=True), Dummy('beta', nonnegative=True)

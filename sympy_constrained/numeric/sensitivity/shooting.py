@@ -236,7 +236,6 @@ class Shooting:
         return [self.unknown[k] for k in self.constants]
 
     def _start(self, compiled, values, record):
-        """The first state and its derivatives by the unknowns."""
         start = record.start.copy()
         for place, value in zip(self.places, values):
             if place is not None:

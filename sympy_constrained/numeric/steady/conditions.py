@@ -14,8 +14,7 @@ from ..tolerances import ROUNDING
 
 # Newton steps, and evaluations of a search by least squares.
 STEPS, TRIES = 30, 300
-# Singular values of the scaled derivatives below this part of the largest
-# one are zero.
+# Singular values below this part of the largest one are zero.
 NULL = 1e-9
 # Distance of the point beside, in sizes of the unknowns.
 BESIDE = 0.1

@@ -12,8 +12,7 @@ from .conditions import Conditions
 from .steady_motion import ZERO, SteadyMotion
 
 
-# Least cosine of the angle between tangents of neighbours; above the second
-# one steps become longer.
+# Least cosine between neighbouring tangents, and that for longer steps.
 BEND, STRAIGHT = 0.95, 0.995
 LONGER, SHORTER, SHORTEST = 1.5, 0.5, 1e-6
 # Largest distance from the prediction, relative to the step.

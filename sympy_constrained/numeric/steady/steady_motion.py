@@ -16,8 +16,7 @@ from ..tolerances import ROUNDINGS, TYPED
 from .conditions import NULL, Conditions, cyclic_coordinates
 
 
-# Two steady motions are the same if no state differs by more, relative to
-# the largest.
+# Relative difference of states below which steady motions are the same.
 SAME = 1e-6
 # A real part below this part of the norm of the matrix is zero.
 ZERO = 1e-7
