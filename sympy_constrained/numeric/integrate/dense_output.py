@@ -40,6 +40,8 @@ class DenseOutput(OdeSolution):
 
     def __call__(self, times):
         """States in rows at times inside the run."""
+        if not len(times):
+            return np.empty((0, len(self.interpolants[0].shift)))
         return super().__call__(times).T
 
 
