@@ -93,10 +93,7 @@ class Problem:
                 f"`{name}`: {error}", **vars(error)) from None
 
     def transcribe(self, exported, costs, bounds, intervals, scheme):
-        """Make variables and residuals.
-
-        ``costs`` are the integrand and the final cost.
-        """
+        """Make variables and residuals; costs are integrand and final."""
         ca, count = self.ca, len(scheme.c)
         self.intervals, self.scheme = intervals, scheme
         node = Node(ca, exported)

@@ -141,10 +141,7 @@ class Projector:
         self._code = None, None         # rows and the machine code for them
 
     def __call__(self, t, x, solver):
-        """A :class:`.Correction` of ``x``, and its relative distance before.
-
-        ``solver`` is the :class:`.LinearSolver` of the motion.
-        """
+        """The :class:`.Correction` of ``x``, and its distance before."""
         quick = None
         if self.is_simple:
             rows = self.rows(solver, t, x)
