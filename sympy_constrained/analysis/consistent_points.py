@@ -17,7 +17,6 @@ from ..errors import (
 from ..graph.calculus import gradient
 from ..model.build import kinematics_of
 from ..model.call_signatures import check_known
-from ..model.system import freeze
 from ..precision import DIGITS, precise
 
 # The new part of a row, relative to its size, that makes it independent. A
@@ -139,7 +138,7 @@ def with_rotations(system):
         rows = [row for row in rows if row]
         out[level] += [[row] for row in rows]
         out[f'{level}_jacobian'] += [gradient(g, row, x) for row in rows]
-    return replace(system, graph=freeze(g, out, system.q, system.u))
+    return replace(system, graph=system.graph.updated(g, out))
 
 
 def is_real(system, values):
