@@ -17,7 +17,6 @@ from ..errors import (
 from ..graph.calculus import gradient
 from ..model.build import kinematics_of
 from ..model.call_signatures import check_known
-from ..model.system import freeze
 from ..precision import DIGITS, precise
 
 # The new part of a row, relative to its size, that makes it independent. A
@@ -139,11 +138,10 @@ def with_rotations(system):
         rows = [row for row in rows if row]
         out[level] += [[row] for row in rows]
         out[f'{level}_jacobian'] += [gradient(g, row, x) for row in rows]
-    return replace(system, graph=freeze(g, out, system.q, system.u))
+    return replace(system, graph=system.graph.updated(g, out))
 
 
 def is_real(system, values):
-    """Whether the equations have real numbers at a state."""
     try:
         out = evaluated(system, values, ('M', 'Q', 'A', 'b'))
     except ArithmeticError:
@@ -210,11 +208,7 @@ def stand_ins(system):
 
 
 def evaluated(system, values, names, context=mp):
-    """Outputs of a system's graph at the precision of a context of mpmath.
-
-    Beyond the domain of a function, where they are not real, it is an
-    ArithmeticError.
-    """
+    """Outputs at the precision of mpmath; ArithmeticError if not real."""
     try:
         out = system.graph.evaluate(values, names, context, stand_ins(system))
     except MissingIngredientError:

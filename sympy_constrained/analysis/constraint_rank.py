@@ -234,7 +234,6 @@ def together(row, relations):
 
 
 def combination(used, names):
-    """Text of ``{row: coefficient}``."""
     return ' + '.join(
         (f'{c:.6g}*' if c != 1 else '') + names[k]
         for k, c in used.items()).replace('+ -', '- ') or '0'
@@ -331,7 +330,6 @@ def warn_of_branches():
 
 
 def independent_at(columns, preferred=()):
-    """Positions of independent columns, preferred ones first."""
     return independent_among(columns, in_order(columns, preferred))
 
 
@@ -396,10 +394,7 @@ def described(system, report):
 
 
 def without_repetitions(system, sample):
-    """A system without velocity rows that repeat holonomic ones.
-
-    The builder drops those that are written alike, this also others.
-    """
+    """A system without velocity rows that repeat holonomic ones."""
     count = len(system.holonomic_rows)
     if not count or not system.velocity_rows:
         return system

@@ -45,8 +45,7 @@ def check_lagrangian(system, sample):
 
 
 def agree_on_constraints(system, graph, sample):
-    """Whether forces differ by a combination of rows at an admissible state.
-    """
+    """Whether forces differ by rows of ``A`` only, at an admissible state."""
     # Its speeds are random, for at rest no velocity would be wrong.
     known = {*system.graph.inputs, *system.q}.difference(system.u)
     sample = {x: sample[x] for x in known.intersection(sample or ())}

@@ -71,7 +71,6 @@ def has_rank(rows, rank):
 
 
 def is_definite(M):
-    """Whether a regular symmetric matrix is positive definite."""
     try:
         mp.cholesky(mp.matrix(M))
     except ValueError:

@@ -148,7 +148,6 @@ def reference_method(model):
 
 
 def by_symbol(values, kind, symbols):
-    """Values by symbol where they were given by name."""
     names = Names(dict.fromkeys(symbols), kind)
     return {names.objects[names.indices(key, f'{kind}s')[0]]
             if isinstance(key, str) else key: value
@@ -188,10 +187,7 @@ def quaternions(system):
 
 
 def random_states(model, compiled, seed, units=()):
-    """Admissible states, near the start if one is given.
-
-    Quaternions, those of ``units``, have the norm one.
-    """
+    """Admissible states, near the start if given; ``units`` have norm 1."""
     units = list(units)
     rng = np.random.default_rng(seed)
     size = len(compiled.states)
@@ -258,7 +254,6 @@ def attempt(reference, recipe, limit):
 
 
 def failed(error, result):
-    """The result of a formulation that raises an error."""
     text = ' '.join(str(error).split())
     text = text.partition('. ')[0].rstrip('.')[:200]
     is_derived = result.seconds is not None
@@ -293,7 +288,6 @@ def judged(reference, derived, result):
 
 
 def measured(compiled, states):
-    """Sizes of equations, and the time of a call at the states."""
     equations = compiled.model
     m = len(equations.multipliers)
     return {'operations': equations.graph.operation_count(

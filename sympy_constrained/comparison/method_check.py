@@ -149,7 +149,6 @@ def check_model(cls, model: Model, seed):
 
 
 def law_errors(method, model, seed):
-    """Law -> largest relative error."""
     equations = method.equations_of_motion
     numbers = model.parameters, model.inputs or None
     reference = compile_equations(

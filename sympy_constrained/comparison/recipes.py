@@ -86,7 +86,6 @@ def formed_by(cls):
 # -- from equations to values --------------------------------------------
 
 def evaluated(reference, equations, more=None, **fields):
-    """A :class:`Derived` without forces."""
     compiled = reference.with_numbers(equations)
     states = reference.mapped(equations, more or {})
     rates = [reference.lifted(equations, k, state, compiled.rhs(
@@ -141,10 +140,8 @@ def from_closed_form(reference, solved):
     o = len(equations.u)
     explicit = replace(
         equations, multipliers=(), unknowns=equations.unknowns[:o],
-        graph=Graph.freeze(g, {
-            **{name: (rows, equations.graph.outputs[name][1])
-               for name, rows in out.items()},
-            'W': (units(o), o), 'r': (more['acceleration'], 1)}))
+        graph=equations.graph.updated(
+            g, out, W=(units(o), o), r=(more['acceleration'], 1)))
     forces = compiled.output(solved, 'constraint_forces')
     return evaluated(
         reference, explicit,
@@ -174,8 +171,7 @@ def embedding(reference):
 
 
 def best_columns(matrices, preferred):
-    """Columns that are independent at all states, if possible the preferred.
-    """
+    """Columns that are independent at all states, preferably the preferred."""
     def quality(columns):
         return min((sigma[-1]/norm for sigma, norm in (
             (np.linalg.svd(A[:, list(columns)], compute_uv=False),
@@ -240,8 +236,7 @@ def from_gibbs_appell(reference, method):
 
 
 def from_vacco(reference, method):
-    """Vakonomic accelerations, at multipliers of the size of the reactions.
-    """
+    """Vakonomic accelerations, at multipliers of the size of the reactions."""
     names = list(method.mu_vec)
     sizes = np.abs(reference.multipliers)
     sizes = sizes.max(axis=0) if sizes.shape[1] == len(names) else (

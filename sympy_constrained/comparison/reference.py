@@ -77,7 +77,6 @@ class Reference:
         self.mapped_own = self.mapped(equations, {})
 
     def numbers(self, graph, names, values):
-        """Outputs of a graph as arrays by name."""
         return {name: np.array(rows, float).reshape(graph.outputs[name])
                 for name, rows in self.exact(graph, names, values).items()}
 
@@ -98,10 +97,7 @@ class Reference:
                                   names, mp)
 
     def with_numbers(self, equations):
-        """Another formulation with the same numbers.
-
-        Inputs may drop out, as forces do that Hamel's equations neglect.
-        """
+        """Another formulation with the same numbers, perhaps fewer inputs."""
         functions = set(map(function_of, equations.specifieds))
         foreign = {*self.equations.u}.difference(equations.states)
         inputs = {
@@ -176,9 +172,7 @@ class Reference:
     # -- and back --------------------------------------------------------
 
     def lifted(self, equations, k, state, rates):
-        """Rates of the reference's speeds from those of a formulation at its
-        :class:`MappedState` number ``k``.
-        """
+        """Rates of the reference's speeds from those at mapped state ``k``."""
         speeds, given = list(self.equations.u), dict(zip(equations.u, rates))
         shared = [x for x in equations.u if x in speeds]
         o = len(speeds)

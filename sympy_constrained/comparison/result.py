@@ -132,7 +132,6 @@ class Comparison:
                    for f in self.formulations)
 
     def __getitem__(self, name):
-        """The formulation of a name."""
         return {f.name: f for f in self.formulations}[name]
 
     def __str__(self):

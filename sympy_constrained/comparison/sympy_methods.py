@@ -27,7 +27,6 @@ def sympy_recipes():
 
 
 def formed_by(base, reference):
-    """A method of SymPy; NotTried where its class is for other models."""
     model, (shape, reason) = reference.model, REFUSED[base]
     if model.shape == shape:
         raise NotTried(reason)

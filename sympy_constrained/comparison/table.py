@@ -30,7 +30,6 @@ def as_text(formulations):
 
 
 def notes_of(formulations):
-    """The different reasons, in order."""
     return list(dict.fromkeys(f.reason for f in formulations if f.reason))
 
 

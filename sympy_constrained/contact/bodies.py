@@ -60,8 +60,7 @@ def check_connected(parent, child):
 
 def centre_velocity(body, frame):
     """Velocity of the mass centre, stored there as ``Point.vel`` does."""
-    # Without one the position from a point at rest is differentiated:
-    # ``Point.vel`` might start from the other body.
+    # Else from a point at rest: ``Point.vel`` might use the other body.
     centre = body.masscenter
     velocity = _compat.velocity(centre, frame)
     if velocity is not None:

@@ -32,7 +32,6 @@ class RowSpaces(NamedTuple):
 
     @property
     def agree(self):
-        """Whether both span the same space."""
         return self.virtual == self.constraints == self.together
 
 

@@ -149,12 +149,10 @@ class ContactGeometryBase(ABC):
 # -- vectors -------------------------------------------------------------
 
 def vector(frame, numbers) -> Vector:
-    """The vector with measure numbers in the axes of a frame."""
     return Vector([(Matrix(numbers), frame)])
 
 
 def dyadic(frame, matrix) -> Dyadic:
-    """The dyadic with measure numbers in the axes of a frame."""
     axes = list(frame)
     return sum((x*a.outer(b) for a, row in zip(axes, matrix.tolist())
                 for b, x in zip(axes, row) if x != 0), Dyadic(0))
@@ -167,7 +165,6 @@ def inner(left, right) -> Matrix:
 
 
 def measure(frame, position, name) -> ImmutableDenseMatrix:
-    """Measure numbers of a Vector in a frame."""
     check_frame(frame, FIXED)
     if not isinstance(position, Vector):
         raise TypeError(f"`{name}` is {position!r}. Give a Vector.")
@@ -249,10 +246,7 @@ def at_random(expressions, count=3) -> list:
 
 
 def vanishes(expression, where=all, count=3) -> bool:
-    """Whether an expression is zero, as written or at random numbers.
-
-    ``where`` is ``all`` or ``any`` of the numbers.
-    """
+    """Whether an expression is zero, at ``all`` or ``any`` random numbers."""
     found = [0] if expression == 0 else sum(
         at_random([expression], count), [])
     return bool(found) and where(abs(x) < mp.mpf(10)**-20 for x in found)

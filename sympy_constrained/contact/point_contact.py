@@ -189,8 +189,7 @@ class PointContact(ContactKinematics, ContactReactions):
             return []
         if self.formulation == 'augmented':
             return self._pair.closure()
-        # dimensions that are no bodies, as a ball larger than its bowl, do
-        # not count
+        # dimensions without bodies (a ball larger than its bowl) do not count
         return [] if vanishes(self.gap, any, 8) else [self.gap]
 
     @cached_property

@@ -44,9 +44,7 @@ class ContactReactions:
     """Reactions and events, for a class with the rows of a contact."""
 
     def reaction_loads(self, normal, first=0, second=0) -> list[Force]:
-        """Forces of the contact on child and parent, from the components on
-        the child along the normal and the two tangents.
-        """
+        """Forces on child and parent; components are those on the child."""
         force = normal*self.normal + first*self.tangents[0] + (
             second*self.tangents[1])
         return [Force(self.child_point, force),

@@ -42,8 +42,7 @@ def _radial(frame, axis, name):
 
 class Wheel(ContactGeometryBase):
     """A circle about an axle, with a tube of a radius that may be zero."""
-    # Support by the axle: in axes that turn with the wheel the spin angle
-    # would cancel in exact numbers only.
+    # Support by the axle: a spin angle would cancel in exact numbers only.
 
     def _support(self, u):
         return (self.radius*_split(u, self._axis)[0]

@@ -266,9 +266,7 @@ class GraphBuilder(Nodes):
         return self.mul(x, z if y == root else y)
 
     def _constants_first(self, a, b):
-        """A product with its constants together, None if they are; not both
-        factors move.
-        """
+        """A product with its constants together, None if it is already so."""
         if self.depends[a] & self.dynamic:
             a, b = b, a
         x, c = self._scaled(b)

@@ -268,7 +268,6 @@ class Slopes:
         self.before, self.after = {}, {}
 
     def add(self, k, parts):
-        """Add a node, and return its slopes."""
         g, row = self.builder, self.before.setdefault(k, {})
         for x, slope in parts:
             i = abs(x)

@@ -64,7 +64,6 @@ class Parts:
                         if uses[k] == 1}
 
     def new(self):
-        """Number of a new node."""
         self.next += 1
         return self.next - 1
 
@@ -303,7 +302,6 @@ def number(known, key):
 
 
 def function_of(old, known, refs):
-    """Reference of a node like ``old`` with these operands."""
     kind, x, y = old
     if kind == CALL:
         return number(known, (CALL, x, tuple(refs)))
@@ -315,7 +313,6 @@ def function_of(old, known, refs):
 
 
 def product_of(known, refs):
-    """Reference of a product of many."""
     sign, ref = 1, 0
     for x in refs:
         if x < 0:

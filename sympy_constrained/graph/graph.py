@@ -41,7 +41,7 @@ class Graph:
     >>> from sympy_constrained.graph import Graph, GraphBuilder, read
     >>> g = GraphBuilder()
     >>> f = read(g, y*sin(x) + sin(x))
-    >>> graph = Graph.freeze(g, {'f': ([[f]], 1)})
+    >>> graph = Graph.freeze(g, {'f': [f]})
     >>> graph.sympy('f')
     Matrix([[y*sin(x) + sin(x)]])
     >>> graph.evaluate({x: 0, y: 1})['f']
@@ -95,12 +95,13 @@ class Graph:
     def freeze(cls, builder, outputs, compact=(), used=None):
         """Copy what ``outputs`` reach into an immutable graph.
 
-        They map a name to ``(rows, columns)``: a list of rows of references,
-        and the number of columns (needed where there are no rows). Outputs
-        named in ``compact`` are written with fewer operations, see
-        :meth:`compacted`; ``used`` is what :func:`.used_nodes` returns of
-        them, if it is known.
+        They map a name to a column, which is a sequence of references, to
+        a :class:`.GraphMatrix`, or to ``(rows, columns)``: a list of rows of
+        references, and the number of columns. Outputs named in ``compact``
+        are written with fewer operations, see :meth:`compacted`; ``used`` is
+        what :func:`.used_nodes` returns of them, if it is known.
         """
+        outputs = {name: rows_of(x) for name, x in outputs.items()}
         some = {name: outputs[name] for name in compact} or outputs
         order, uses = used or used_nodes(builder.nodes, flat(some))
         if compact:
@@ -154,6 +155,12 @@ class Graph:
                 memo[k] = rebuilt(builder, node, of, self.templates)
         return builder, {name: [list(map(of, row)) for row in rows]
                          for name, (rows, _) in selected.items()}
+
+    def updated(self, builder, out, **more):
+        """Freeze outputs of :meth:`load` with changed rows, and ``more``."""
+        return Graph.freeze(builder, {
+            **{name: (rows, self.shape(name)[1])
+               for name, rows in out.items()}, **more})
 
     def blocks(self, *names, builder=None):
         """Outputs as a list of :class:`.GraphMatrix` on one builder."""
@@ -346,9 +353,7 @@ def signed(memo):
 
 
 def copied(nodes, order):
-    """The nodes of ``order``, 0 and 1, and the function of a reference that
-    returns the new one.
-    """
+    """The nodes of ``order``, 0 and 1, and the map from old references."""
     order = [0, 1] + [k for k in order if k > 1]
     place = positions(order)
     moved = signed(place)
@@ -374,6 +379,13 @@ def renumbered(nodes, places):
 
 def positions(items):
     return {item: i for i, item in enumerate(items)}
+
+
+def rows_of(x):
+    if isinstance(x, GraphMatrix):
+        return x.rows, x.shape[1]
+    is_pair = len(x) == 2 and not isinstance(x[0], int)
+    return x if is_pair else ([[ref] for ref in x], 1)
 
 
 def flat(outputs):

@@ -227,7 +227,6 @@ def ldl_backward(builder, factor, right):
 
 
 def ldl_solve(builder, factor, right):
-    """Solution for one right side of a factored system."""
     x = ldl_forward(builder, factor, right)
     return ldl_backward(builder, factor, [
         builder.mul(a, d) for a, d in zip(x, factor[1])])

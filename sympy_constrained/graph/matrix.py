@@ -21,7 +21,7 @@ class GraphMatrix:
     >>> r = g.input(x)
     >>> A = GraphMatrix(g, [[1, r], [0, 1]])
     >>> product = 2*(A.T @ A) - A
-    >>> Graph.freeze(g, {'B': (product.rows, 2)}).sympy('B')
+    >>> Graph.freeze(g, {'B': product}).sympy('B')
     Matrix([
     [  1,         x],
     [2*x, 2*x**2 + 1]])
@@ -100,7 +100,6 @@ def check(left, right, operation, fits):
 
 
 def as_column(builder, refs):
-    """A column of references."""
     return GraphMatrix(builder, [[x] for x in refs], 1)
 
 
@@ -111,8 +110,7 @@ def stack(*blocks):
 
 def block_matrix(blocks):
     """One matrix of rows of blocks; None is a block of zeros."""
-    # Every row and every column of blocks needs a matrix, which gives the
-    # size.
+    # Every row and every column needs a matrix, which gives the size.
     heights = [size_of(row, 0) for row in blocks]
     widths = [size_of(column, 1) for column in zip(*blocks)]
     rows = []

@@ -95,8 +95,7 @@ class Nodes:
             old = self.shadow(ref)
             differs = abs(shadow - old) > SHADOW_TOLERANCE*max(
                 scale, abs(old))
-            # an old one may be written with inputs that only cancel; a number
-            # never is
+            # an old one may have inputs that only cancel; a number has none
             unwanted = self.unwanted & ~depends if depends else -1
             if not differs and not self.depends[abs(ref)] & unwanted:
                 return ref
@@ -111,7 +110,6 @@ class Nodes:
         return ref
 
     def fingerprint(self, ref):
-        """Value of a reference at the random point of the prime field."""
         value = self.values[abs(ref)]
         return value if ref >= 0 else -value % PRIME
 

@@ -6,8 +6,7 @@ from .graph import Graph
 
 # The largest remainder that is solved by cofactors where no pivot is good.
 MOST_COFACTORS = 6
-# A good pivot is never smaller than this share of the largest entry of its
-# row, or of its column.
+# The least share of a good pivot in the largest entry of its row or column.
 GOOD = 1e-3
 # A row or a column with less than this is dependent: the state is singular.
 SINGULAR = 1e-10

@@ -129,7 +129,6 @@ def number(builder, e):
 
 
 def exact(e):
-    """An exact number of Python."""
     return int(e.p) if e.q == 1 else Fraction(int(e.p), int(e.q))
 
 
@@ -207,9 +206,7 @@ def in_known_functions(e):
 
 
 def of_call(e):
-    """Template and operands of a function."""
-    # The pieces of a choice have slots of their own, so that they can be
-    # differentiated and the conditions kept.
+    # The pieces of a choice have own slots, so that they have derivatives.
     pieces = [x for x, _ in e.args] if isinstance(e, Piecewise) else []
     parts = {}
 
@@ -309,7 +306,6 @@ def combine(builder, e, template, refs):
 
 
 def rational_power(builder, e, base):
-    """Reference of a power with a rational exponent."""
     exponent = rational_exponent(e)
     if not base and exponent < 0:
         raise ConstrainedDynamicsError(

@@ -50,7 +50,6 @@ def number(node):
 
 
 def filled(template, values, is_evaluated):
-    """A template with expressions in its slots."""
     slots = dict(zip(SLOTS, values))
     if isinstance(template, Derivative):
         return partial_derivative(template, slots)

@@ -92,7 +92,6 @@ class Exported:
 
     @property
     def motion(self):
-        """Number of accelerations among the unknowns."""
         return len(self.equations.unknowns) - len(self.equations.multipliers)
 
     @property
@@ -101,13 +100,10 @@ class Exported:
 
     @property
     def multipliers(self):
-        """Multipliers of the rows in use."""
         return tuple(self.equations.multipliers[k] for k in self.rows)
 
     def outputs(self, name):
-        """A function of the arguments of :func:`walk` to output name -> flat
-        values, and their shapes.
-        """
+        """A function of the arguments of :func:`walk` to values; shapes."""
         names = ('rates', 'W', 'r') if name in SOLVED else (name,)
         if name == 'residual':
             names += 'holonomic', 'velocity'

@@ -106,7 +106,6 @@ def functions(j, special):
 
 
 def vector(j, values, what, items):
-    """An argument as an array, checked."""
     if values is None and items:
         raise MissingIngredientError(
             f"No values for `{what}` ({', '.join(map(str, items))}). Pass "

@@ -99,5 +99,5 @@ def to_opty(model, level='acceleration', t=0., x=None, *,
     for k, i in enumerate(exported.rows, len(rows) - len(lam)):
         if i < len(given):
             rows[k], = given[i]
-    graph = Graph.freeze(g, {'residual': ([[row] for row in rows], 1)})
+    graph = Graph.freeze(g, {'residual': rows})
     return FirstOrder(graph.sympy('residual'), states, lam, new)

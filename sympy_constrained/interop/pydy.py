@@ -85,8 +85,7 @@ def known_of(model):
 
 
 class OrdinaryEquations:
-    """``q' = f``, ``M*u' = F``, with the names that PyDy's ``System`` reads.
-    """
+    """``q' = f``, ``M*u' = F``, by the names that PyDy's ``System`` reads."""
 
     def __init__(self, exported):
         equations = exported.equations
@@ -105,8 +104,7 @@ class OrdinaryEquations:
                                   for column in (self.q, self.u))
         self._uaux = Matrix()
         self.graph = Graph.freeze(g, {
-            'M': (M, len(M)), 'F': ([[x] for x in F], 1),
-            'rates': (out['rates'], 1)})
+            'M': (M, len(M)), 'F': F, 'rates': (out['rates'], 1)})
         self.mass_matrix, self.forcing, self._rates = map(
             self.graph.sympy, ('M', 'F', 'rates'))
         self.mass_matrix_full = diag(eye(count), self.mass_matrix)

@@ -29,8 +29,7 @@ OUTPUTS = 'rates', 'W', 'r'
 REWRITTEN = {Heaviside: Piecewise, Mod: floor}
 # Type in Rust, suffix of functions in C, relative size of a zero pivot.
 PRECISIONS = {'double': ('f64', '', '1e-11'), 'float': ('f32', 'f', '1e-5')}
-# Words of Octave and Julia, whose printers know none, of a header of C, and of
-# the prelude of Rust.
+# Words of Octave, of Julia, of a header of C, and of the prelude of Rust.
 KEYWORDS = {'begin', 'bool', 'catch', 'elseif', 'end', 'function', 'global',
             'let', 'local', 'otherwise', 'until', 'while', 'for', 'if', 'else',
             'do', 'return', 'break', 'continue', 'case', 'switch', 'try',

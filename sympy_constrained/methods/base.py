@@ -316,7 +316,6 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     @cached_property
     def _point_columns(self):
-        """Columns of :func:`.columns_at` at the states of the report."""
         return columns_at(self._system, self._ranks.points,
                           self._ranks.independent_rows)
 

@@ -89,7 +89,6 @@ class Balance:
         return total
 
     def forces(self):
-        """``M*u' - Q``, one for each speed."""
         return [self.g.sub(self.g.dot(row, self.rates), x)
                 for row, (x,) in zip(self.out['M'], self.out['Q'])]
 
@@ -148,10 +147,7 @@ class Balance:
 
 
 class Tree:
-    """Bodies and the joints between them, from the ground outwards.
-
-    The ground is None, and so is every body at rest with the inertial frame.
-    """
+    """Bodies and joints from the ground outwards; what rests is None."""
 
     def __init__(self, balance, joints):
         self.balance, self.kinematics = balance, balance.kinematics
@@ -184,7 +180,6 @@ class Tree:
                      if body and place(other) == place(body)), None)
 
     def _grow(self):
-        """Find the bodies beyond each joint, from the ground outwards."""
         children = [self.node(joint.child) for joint in self.joints]
         for root in sorted((None, *self.bodies.values()), key=lambda x: (
                 x is not None and x in children)):
@@ -207,10 +202,7 @@ class Tree:
         queue.append(other)
 
     def carrier(self, location):
-        """The body on which a load acts; None for the ground.
-
-        The nearest in SymPy's tree of those that move with it.
-        """
+        """The nearest body that moves with a load; None for the ground."""
         bodies = [x.name for x in self.bodies if x.masscenter == location]
         if len(bodies) > 1:
             raise KinematicsError(
@@ -267,10 +259,7 @@ class Tree:
         return self.balance.agree(*zip(motion, w))
 
     def reactions(self, reactions):
-        """Name -> force and moment on the child.
-
-        ``reactions`` of rows are pairs of where they act and numbers.
-        """
+        """Name -> force and moment on the child; rows act at given places."""
         g, wrenches = self.balance.g, {}
         for body, (rate, momentum) in self.balance.inertia.items():
             wrenches.setdefault(self.node(body), []).append(
@@ -294,7 +283,6 @@ class Tree:
             sum(wrench[joint], ())) for joint in self.joints}
 
     def _reduced(self, point, wrenches):
-        """Resultant force and moment at a point."""
         g, force, moment = self.balance.g, ZERO, ZERO
         for where, f, m in wrenches:
             force, moment = g.added(force, f), g.added(moment, m)

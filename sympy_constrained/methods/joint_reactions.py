@@ -163,7 +163,6 @@ def joint_reactions(method, joints, rows, frame, constants):
 
 
 def with_values(graph, constants):
-    """A graph of columns with values of some constants."""
     if not constants:
         return graph
     g, out = graph.load()

@@ -39,8 +39,7 @@ class Linearizer(mechanics.Linearizer):
     def __init__(self, *args, multipliers=None, **kwargs):
         super().__init__(*args, **kwargs)
         self._multipliers = multipliers
-        # Upstream forms the inverse of the permutation, which is the same only
-        # for exchanges of pairs.
+        # Upstream's inverse permutation is right only for exchanged pairs.
         self._of_q = [selection(self.q, x) for x in (self.q_i, self.q_d)]
         self._of_u = [selection(self.u, x) for x in (self.u_i, self.u_d)]
         moving = diag(self._of_q[0], self._of_u[0])
@@ -121,7 +120,6 @@ class Linearizer(mechanics.Linearizer):
         return solved[:, :A.cols], solved[:, A.cols:] or Matrix()
 
     def _dependent(self, matrix, right):
-        """Slopes of dependent states."""
         return not_steep(self.linear_solver(matrix, right))
 
     def _derivatives(self, op_point, *names):
@@ -215,7 +213,6 @@ def written_at(point, g, refs):
 
 
 def at_point(expressions, point):
-    """Expressions with the values of a point, as a column."""
     g = GraphBuilder(_compat.time_symbol())
     values = values_at(g, point)
     refs = [read(g, e) for e in expressions]

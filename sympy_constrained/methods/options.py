@@ -11,7 +11,6 @@ from ..model.call_signatures import SHAPES
 
 @lru_cache(maxsize=128)
 def options_of(cls):
-    """Name -> parameter of the keywords beyond the arguments of a model."""
     parameters = [
         parameter for base in cls.__mro__ if '__init__' in vars(base)
         for parameter in signature(base.__init__).parameters.values()

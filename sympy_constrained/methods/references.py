@@ -1,5 +1,5 @@
 """Lists of references on the graph, and graphs made of them."""
-from ..graph import Graph, GraphMatrix
+from ..graph import Graph
 
 
 def flat(rows):
@@ -8,7 +8,6 @@ def flat(rows):
 
 
 def columns(matrix, count):
-    """Columns of a matrix, also where it has no rows."""
     return [[row[j] for row in matrix] for j in range(count)]
 
 
@@ -24,9 +23,7 @@ def units(size):
 
 def frozen(g, /, **outputs):
     """A graph of matrices, and of lists of references as columns."""
-    return Graph.freeze(g, {
-        name: (x.rows, x.shape[1]) if isinstance(x, GraphMatrix)
-        else ([[ref] for ref in x], 1) for name, x in outputs.items()})
+    return Graph.freeze(g, outputs)
 
 
 def written(g, refs):

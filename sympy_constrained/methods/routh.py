@@ -71,10 +71,7 @@ class RouthMethod(LagrangianMethod):
             self.lam_vec)
 
     def _solve(self):
-        """Solution of the block system with the independent rows.
-
-        Of the multipliers of redundant rows those of least norm are taken.
-        """
+        """Solution of the block system, with multipliers of least norm."""
         rows = self.independent_rows
         g, out = self.system.graph.load(None, ('M', 'Q', 'A', 'b'))
         M, F, n = out['M'], [out['A'][k] for k in rows], len(out['M'])

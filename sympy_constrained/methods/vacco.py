@@ -143,7 +143,6 @@ class VaccoMethod(LagrangianMethod):
             system.q + system.u + tuple(self.mu_vec)))
 
     def _solve(self):
-        """Solution of (V)."""
         g, out = self._varied.load(None, ('W', 'right', 'A', 'b', 'M', 'Q'))
         u, mu = self._block_solve(
             g, out['W'], out['M'], out['A'],

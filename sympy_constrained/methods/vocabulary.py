@@ -255,8 +255,7 @@ class SympyVocabulary:
         """``-eom - active``; the loads cancel if there are no rows."""
         if self._shape != 'kane' or self._system.counts[2]:
             return -self.eom - active
-        # Equal values are one reference, so what remains are the inertia
-        # forces that the builder has.
+        # Equal values are one reference, so inertia forces remain.
         g = inertia_forces(self._system)
         return Matrix(written(g, [g.sub(-read(g, x), read(g, force))
                                   for x, force in zip(self.eom, active)]))

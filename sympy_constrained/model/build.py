@@ -255,9 +255,7 @@ def not_linear(kinematics, force):
 
 
 def check_accelerations(kinematics, blocks, replaced):
-    """Raise if blocks have accelerations, or rates of speeds that were
-    replaced.
-    """
+    """Raise if blocks have accelerations, or rates of replaced speeds."""
     refs = [ref for name, rows in blocks.items() if name != 'higher'
             for row in rows for ref in row]
     moving = kinematics.accelerations_in(*refs)
@@ -410,7 +408,6 @@ def inertia_forces(system):
 
 
 def symbols_in_use(system):
-    """Names of all symbols and functions of a system."""
     used = (*system.graph.inputs, *system.q, *system.u)
     return {x.name if isinstance(x, Symbol)
             else str(getattr(x, 'expr', x).func) for x in used}

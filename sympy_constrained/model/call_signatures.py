@@ -120,10 +120,7 @@ def lagrangian_call(arguments):
 
 
 def own(value):
-    """A copy of a list, so that later changes do not affect the model.
-
-    Also of an iterator, which can be read only once.
-    """
+    """A copy of a list, or of an iterator, which can be read only once."""
     return list(value) if isinstance(value, list) or hasattr(
         value, '__next__') else value
 
@@ -206,7 +203,6 @@ def as_expressions(value, name, geometric=False):
 
 
 def as_dictionary(value, name):
-    """A copy of a dictionary; None is an empty one."""
     value = {} if value is None else value
     check_kind(name, value, dict, 'Give a dictionary.')
     return dict(value)
@@ -309,7 +305,6 @@ def check_bodies(bodies):
 
 
 def is_negative(x):
-    """Whether an expression is known to be negative."""
     # Without a question about a symbol without assumptions, or a product of a
     # symbol of unknown sign: SymPy takes long to answer.
     return not any(factor.is_Symbol and (

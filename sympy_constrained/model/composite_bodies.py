@@ -116,19 +116,20 @@ class CompositeRoute:
         self.entries = [(i, j) for i, j in ENTRIES
                         if turning[i] and turning[j]]
         groups = self._groups()
-        self.moving = {}                # speed -> all bodies that it moves
-        for k, of_speed in groups.items():
-            self.moving[k] = reduce(or_, of_speed.values())
-        self.count = {k: s.bit_count() for k, s in self.moving.items()}
+        # Speed -> all bodies that it moves, and how many these are.
+        moving = {k: reduce(or_, s.values()) for k, s in groups.items()}
+        count = {k: s.bit_count() for k, s in moving.items()}
         self.momenta, self.totals = {}, {}
         for k, of_k in groups.items():
             known = {}                  # entries by angular velocity
+            # The momentum of what moves fewer bodies serves more entries.
             for j in sorted(
-                    (j for j in groups if self._forms_entry(j, k)),
-                    key=lambda j: (self.count[j], j != k, j)):
+                    (j for j in groups if moving[j] & moving[k]
+                     and (count[k], -k) <= (count[j], -j)),
+                    key=lambda j: (count[j], j != k, j)):
                 assembly.M[min(j, k)][max(j, k)] = g.sum(
-                    self._entry(twist, k, of_k, s & self.moving[k], known)
-                    for twist, s in groups[j].items() if s & self.moving[k])
+                    self._entry(twist, k, of_k, s & moving[k], known)
+                    for twist, s in groups[j].items() if s & moving[k])
             for twist, s in of_k.items():
                 assembly.Q[k] = g.add(assembly.Q[k], self._force(twist, s))
 
@@ -145,15 +146,6 @@ class CompositeRoute:
         sets = set(turned) | {s & t for s in turned for t in turned if s & t}
         self._find_composites(sets, turned)
         return groups
-
-    def _forms_entry(self, j, k):
-        """Whether the entry of two speeds is formed with the momentum of
-        ``k``.
-
-        The momentum of the speed that moves fewer bodies serves more entries.
-        """
-        return self.moving[j] & self.moving[k] and (
-            self.count[k], -k) <= (self.count[j], -j)
 
     # -- composites ------------------------------------------------------
 
@@ -220,7 +212,6 @@ class CompositeRoute:
         return {frame: x for frame, x in total.items() if any(x)}
 
     def _joined(self, pole, inner, rest, turns):
-        """Inertia of composites and single bodies about a pole."""
         g = self.builder
         h, J, own, first = ZERO, (0,)*6, {}, {}
         inner = [self.composites[s] for s in inner]
@@ -277,8 +268,7 @@ class CompositeRoute:
 
     def _entry(self, twist, k, of_k, s, known):
         """``S . P_k`` over the bodies ``s``."""
-        # Entries ``known`` for the same angular velocity differ by a
-        # displacement.
+        # Entries ``known`` for an angular velocity differ by a displacement.
         g, key = self.builder, (k, s)
         w, c = twist[:3], twist[3:]
         if key not in self.momenta:
@@ -335,7 +325,6 @@ class CompositeRoute:
 
 
 def bits(s):
-    """Positions of the bits of a set."""
     while s:
         yield (s & -s).bit_length() - 1
         s &= s - 1

@@ -72,9 +72,7 @@ def warn_of_jump(row, label):
 
 
 def jumps_at(row, switch):
-    """Whether a row jumps at a zero of a switch, which is sought in a
-    variable in which it is linear; False without one.
-    """
+    """Whether a row jumps at a zero of a switch, sought where it is linear."""
     random = Random(0)
     numbers = {x: Float(random.uniform(0.3, 1)) for x in sorted(
         row.atoms(Symbol, AppliedUndef, Derivative), key=default_sort_key)}
@@ -174,7 +172,6 @@ def need_frame(kinematics, what):
 
 
 def nested_expression(builder, ref):
-    """SymPy expression of a reference of a builder."""
     return nested(builder, [ref])[0]
 
 

@@ -28,10 +28,7 @@ ROUNDING = 1e-9
 
 
 def stabilization_gains(stabilization, count):
-    """Return one pair ``(alpha, beta)`` of gains per row.
-
-    One pair applies to all rows; a list has a pair or None per row.
-    """
+    """One pair ``(alpha, beta)`` of gains, or None, for each row."""
     if stabilization is None:
         return [(0, 0)]*count
     entries = (list(stabilization) if isinstance(
@@ -84,7 +81,6 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration,
 
 
 def position_jacobian(kinematics, holonomic, rows):
-    """Rows of ``dh/dq``."""
     # Where the ``q'`` are different speeds, these are those of ``dh'/du``.
     places = {u: k for k, u in enumerate(kinematics.u)}
     columns = [places.get(rate) for rate in kinematics.rates]

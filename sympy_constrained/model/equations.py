@@ -138,12 +138,9 @@ class EquationsOfMotion:
                     f"`{name}` is of the type {type(matrix).__name__}. Make "
                     "it of the GraphMatrix objects of `system.blocks(...)`.")
         builder, lam = W.builder, tuple(multipliers)
-        shapes = system.graph.outputs
         _, out = system.graph.load(builder)
-        graph = Graph.freeze(builder, {
-            **{name: (rows, shapes[name][1]) for name, rows in out.items()},
-            'rates': (out['rates'] + out['mass_rates'], 1),
-            'W': (W.rows, W.shape[1]), 'r': (r.rows, 1)})
+        out['rates'] = out['rates'] + out['mass_rates']
+        graph = system.graph.updated(builder, out, W=W, r=r)
         return cls(
             graph, system.q, system.u, system.q + system.masses + system.u,
             tuple(x.diff(system.t) for x in system.u) + lam, lam,
@@ -249,8 +246,7 @@ class EquationsOfMotion:
                 for x, (rate,) in zip(rates, out['rates'])]
         rows += [g.sub(g.dot(row, z), right)
                  for row, (right,) in zip(out['W'], out['r'])]
-        return Graph.freeze(
-            g, {'x': ([[x] for x in rows], 1)}).sympy('x')
+        return Graph.freeze(g, {'x': rows}).sympy('x')
 
     @property
     def z(self):
@@ -303,8 +299,7 @@ class EquationsOfMotion:
         lam = tuple(Dummy(f'lam{i + 1}') for i in range(len(W) - o))
         left = [row[:o] for row in W]
         graph = Graph.freeze(builder, {
-            **dict.fromkeys(('holonomic', 'velocity', 'energy', 'power'),
-                            ([], 1)),
+            **dict.fromkeys(('holonomic', 'velocity', 'energy', 'power'), []),
             'holonomic_jacobian': ([], n), 'velocity_jacobian': ([], o),
             'rates': (rates, 1), 'W': (W, len(W)), 'r': (r, 1),
             'M': (left[:o], o), 'Q': (r[:o], 1),

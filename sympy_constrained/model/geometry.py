@@ -181,7 +181,6 @@ class Geometry:
 
     @remembered
     def is_orthogonal(self, axes, frame):
-        """Whether a rotation matrix is orthogonal identically."""
         # That of a quaternion is so only where its norm is one.
         values = [list(map(self.builder.fingerprint, row))
                   for row in self.rotation(axes, frame)]
@@ -286,7 +285,6 @@ class Geometry:
                 if all(frame in self.oriented for _, frame in vector.args)]
 
     def offset(self, start, end, axes):
-        """Position of a point relative to another one."""
         parents = self._tree(start, _compat.positions)
         if end not in parents:
             raise KinematicsError(

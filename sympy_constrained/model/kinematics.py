@@ -84,7 +84,6 @@ class Kinematics(Geometry):
 
     @property
     def accelerations(self):
-        """The ``u'`` as SymPy objects."""
         return [derivative(x, self.builder.time) for x in self.speeds]
 
     # -- velocities ------------------------------------------------------
@@ -126,7 +125,6 @@ class Kinematics(Geometry):
 
     @remembered
     def angular_velocity(self, frame, axes):
-        """Angular velocity of ``frame`` in the inertial frame."""
         return self._carried_by(
             axes, frame, Kinematics.angular_velocity, self.parts)
 
@@ -176,15 +174,13 @@ class Kinematics(Geometry):
                        self.way_of_velocity(point), further)
 
     def axes_of_velocity(self, point):
-        """Axes in which the velocity of a point is known, else inertial ones.
-        """
+        """Axes in which a velocity is known, or the inertial ones."""
         return next((axes for axes in self.oriented if point in self._known[
             Kinematics.velocity, axes]), self.frame)
 
     def way_of_velocity(self, point):
         """Point -> the next one on its way to the nearest set velocity."""
-        # For all points that are connected with this one; None where a
-        # velocity was set.
+        # For all connected points; None where a velocity was set.
         before = self._known[Kinematics.way_of_velocity]
         if point in before:
             return before
@@ -210,7 +206,6 @@ class Kinematics(Geometry):
 
     @remembered
     def acceleration(self, point, axes):
-        """Acceleration of a point at ``u' = 0``."""
         # Every part of the velocity is differentiated in its own frame.
         g = self.builder
         if point in self.anchors:

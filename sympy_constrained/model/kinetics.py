@@ -61,9 +61,7 @@ class Assembly:
                 self.Q[j], self.builder.dot(column, force))
 
     def add_load(self, motion, force):
-        """Add a force, or a torque, on something with this motion."""
-        # Its power is that by the speeds. Drives, which may move the point,
-        # do not change the kinetic energy.
+        # Its power is that by the speeds; drives change no kinetic energy.
         g, columns = self.builder, self.kinematics.columns(motion)
         self.add_force(columns, force)
         self.power = g.add(self.power, g.sum(
@@ -88,7 +86,6 @@ class Assembly:
             g.dot(motion, force), g.mul(half, g.dot(motion, gain))))
 
     def blocks(self, lagrangian, applied, power_is_known=True):
-        """The :class:`Kinetics`, with the lower triangle filled in."""
         size = len(self.Q)
         rows = [[self.M[min(j, k)][max(j, k)] for k in range(size)]
                 for j in range(size)]
@@ -316,7 +313,6 @@ def differ(g, a, b, sizes):
 
 
 def times(builder, matrix, vector):
-    """References of a matrix times a vector."""
     vector = tuple(vector)
     return tuple(builder.dot(row, vector) for row in matrix)
 

@@ -9,8 +9,7 @@ from ..errors import raise_problems
 
 
 def loads_of(actuator):
-    """The loads of an actuator, with a warning if SymPy has their sign wrong.
-    """
+    """The loads of an actuator; warns if SymPy has their sign wrong."""
     path = getattr(actuator, 'pathway', None)
     if getattr(type(path), 'to_loads', None) is WrappingPathway.to_loads and (
             _compat.wrapping_pulls()):

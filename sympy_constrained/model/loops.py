@@ -85,9 +85,7 @@ class Loop(NamedTuple):
 
 
 def closing_rows(kinematics, loop):
-    """Residuals of a loop, each with a label, and with the places and
-    directions of its force.
-    """
+    """Residuals of a loop, each with a label, places and directions."""
     for point in loop.point_a, loop.point_b:
         if not isinstance(point, Point):
             raise TypeError(
@@ -120,7 +118,6 @@ def closing_rows(kinematics, loop):
 
 
 def single_frame(axis):
-    """The frame in which an axis is written."""
     if len(getattr(axis, 'args', ())) != 1:
         raise ConstraintError(
             f"The `axis` of a loop has the entry {axis!r}. Give a pair of "

@@ -92,7 +92,6 @@ def momentum_loads(bodies, frame, anchors=None) -> list:
 
 
 def momentum_loads_of(body, frame, anchors, time):
-    """The loads of one body."""
     loads, point = [], body.masscenter
     force = sympify(body.mass, strict=True).diff(time)*point.vel(frame)
     if body in anchors:

@@ -53,7 +53,6 @@ def constants_of_motion(bodies):
 
 
 def symbols_in(*items):
-    """Symbols in expressions, vectors and dyadics."""
     return {x for item in items for e in entries(item)
             for x in e.free_symbols}
 

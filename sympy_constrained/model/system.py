@@ -165,7 +165,7 @@ class ConstrainedSystem:
             outputs[name] = [row for k, row in enumerate(outputs[name])
                              if k not in dropped]
         return replace(
-            self, graph=freeze(builder, outputs, self.q, self.u),
+            self, graph=self.graph.updated(builder, outputs),
             velocity_rows=tuple(
                 row for k, row in enumerate(self.velocity_rows, first)
                 if k not in dropped),
@@ -183,7 +183,6 @@ def freeze(builder, outputs, q, u, compact=(), used=None):
 
 
 def names_of_rows(fields):
-    """A label for every row of ``A``."""
     names = [f'{text} row {k}' for text, level in (
         ('holonomic', 'holonomic'), ('velocity-level', 'velocity'),
         ('acceleration-level', 'acceleration'))

@@ -71,9 +71,7 @@ def units_of(arguments, known=None):
 
 
 def text(dimension, is_angle=False, moves=False):
-    """The unit of exponents. An inverse time is the rate of an angle if it
-    ``moves``, else a frequency.
-    """
+    """The unit of exponents; of an inverse time rad/s if it ``moves``."""
     if not any(dimension):
         return 'rad' if is_angle else ''
     if moves and dimension in ((0, 0, -1), (0, 0, -2)):
@@ -195,7 +193,6 @@ class Dimensions:
     # -- exponents -------------------------------------------------------
 
     def solved(self, given):
-        """Symbol -> exponents of the base units, None in a contradiction."""
         rows = list({frozenset(x.items()): x for x in given if x}.values())
         symbols = list(dict.fromkeys(
             x for row in rows for x in row if x not in BASES))
@@ -235,7 +232,6 @@ class Dimensions:
                         (1 - kg, 2 - m, rates - 3 - s))
 
     def value(self, e, exponents):
-        """The exponents of an expression, or None."""
         form = None if isinstance(e, tuple) else self.of(e)
         if form is None or any(x not in exponents and x not in BASES
                                for x in form):
@@ -253,7 +249,6 @@ def is_ground(body, frame):
 
 
 def combined(*forms):
-    """A sum of multiples of forms."""
     result = {}
     for form, factor in forms:
         for x, k in (form or {}).items():
@@ -262,7 +257,6 @@ def combined(*forms):
 
 
 def entries(item):
-    """The scalars of a vector, dyadic, matrix, tuple or expression."""
     if isinstance(item, Vector):
         return [e for numbers, _ in item.args for e in numbers]
     if isinstance(item, Dyadic):

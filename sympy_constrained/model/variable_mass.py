@@ -28,7 +28,6 @@ class MassExchange:
     rates: dict = field(default_factory=dict)
 
     def points(self):
-        """Mass centre -> anchor and frame."""
         return {body.masscenter: (anchor, body.frame)
                 for body, anchor in self.anchors.items()
                 if isinstance(body, RigidBody)}
@@ -191,7 +190,6 @@ class BodyMotion:
         return g.added(total, g.cross(w, g.cross(w, arm)))
 
     def kinetic_energy(self, g):
-        """Reference of the kinetic energy."""
         linear = g.mul(self.mass, g.dot(self.v, self.v))
         return g.mul(g.inv(g.constant(2)), g.add(
             linear, g.dot(self.w, self.momentum)))

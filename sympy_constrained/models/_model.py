@@ -273,14 +273,12 @@ def _model(shape, given, **arguments):
 
 
 def inertial():
-    """An inertial frame and a point at rest in it."""
     N, O = ReferenceFrame('N'), Point('O')
     O.set_vel(N, 0)
     return N, O
 
 
 def kdes(q, u):
-    """Kinematic differential equations ``q' = u``."""
     return [x.diff() - v for x, v in zip(q, u)]
 
 
@@ -307,7 +305,6 @@ def weights(bodies, acceleration):
 
 
 def particle_at(coordinates, mass, speeds=None, name='particle'):
-    """Inertial frame, point and particle at Cartesian coordinates."""
     N, O = inertial()
     P = O.locatenew('P', sum((x*e for x, e in zip(coordinates, N)), 0*N.x))
     speeds = speeds or [x.diff() for x in coordinates]

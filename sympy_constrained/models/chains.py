@@ -8,8 +8,7 @@ from ._model import (
 
 
 def _arc(n, span):
-    """Half the angle of an arc of ``n`` bars of length ``1/n`` over ``span``.
-    """
+    """Half the angle of an arc of ``n`` bars ``1/n`` over ``span``."""
     return float(findroot(lambda angle: sum(
         cos(angle*(1 - 2*i/(n - 1))) for i in range(n))/n - span, (0, 3),
         solver='anderson'))
@@ -88,8 +87,7 @@ def _closed(n, axes, place, moments, angles, numbers, relative=True) -> Model:
         link = ReferenceFrame(f'A{i}')
         axis = getattr(frame, axes[(i - 1) % len(axes)])
         link.orient_axis(frame, angle, axis)
-        # Carried from bar to bar, as products of few terms; differentiating
-        # the loop would walk a tree of size 2**n.
+        # From bar to bar; differentiating the loop would walk 2**n terms.
         turning = ((turning if relative else 0) + u[i - 1]*axis).express(link)
         velocity += cross(turning, length*link.x)
         center = pin.locatenew(f'C{i}', length/2*link.x)

@@ -11,14 +11,12 @@ from ._model import (
 
 
 def _rolled(N, names, yaw, lean, spin):
-    """The frames of a disc after yaw, lean and spin."""
     A = N.orientnew(names[0], 'Axis', [yaw, N.z])
     B = A.orientnew(names[1], 'Axis', [lean, A.x])
     return A, B, B.orientnew(names[2], 'Axis', [spin, B.y])
 
 
 def _wheel(frame, center, radius, ground=None, origin=None):
-    """A disc, and the plane on which it rolls."""
     rim = [CircularRim(frame, center, radius, frame.y)]
     return rim if ground is None else [
         *rim, PlaneSurface(ground, origin, ground.z)]

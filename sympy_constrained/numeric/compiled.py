@@ -303,7 +303,6 @@ class CompiledEquations(Evaluator):
         return rates
 
     def _solved_rates(self, t, x, p, solver):
-        """Rates without machine code for the solution."""
         outputs, z = self._solved(('rates',), t, x, p, solver)
         return np.concatenate(
             [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1)
@@ -615,9 +614,7 @@ class CompiledEquations(Evaluator):
         return solver.solve_all(W, r, drift, partial(self.rounding, t, x, p))
 
     def _least_norm(self, W, r, t, x, p):
-        """The same by the solver kept for ``p``, which is decided again if it
-        fails.
-        """
+        """The same by the solver kept for ``p``, chosen again if it fails."""
         with suppress(SingularEquationsError, InconsistentConstraintsError):
             solver = self.kept_solver(t, x, p)
             solution = self._checked(solver, W, r, t, x, p)

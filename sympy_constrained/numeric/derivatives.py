@@ -51,16 +51,13 @@ class Plan:
             self.shape += len(self.by),
 
     def symbol(self, ref):
-        """The SymPy symbol of an input."""
         return self.g.inputs[self.g.nodes[ref][1]]
 
     def _symbols(self, count, columns=1):
-        """New inputs, as a matrix."""
         return [[self.g.input(Dummy(), dynamic=True) for _ in range(columns)]
                 for _ in range(count)]
 
     def _given(self, count):
-        """New inputs whose values the user gives."""
         column = [row[0] for row in self._symbols(count)]
         self.extra.append(column)
         return column
@@ -175,7 +172,6 @@ class Derivative:
         return np.reshape(found, (len(x), *self.shape))
 
     def _one(self, t, x, given, p):
-        """The values at one state."""
         solver = native = None
         if self.plan.has_unknowns:
             solver = self._solver(t, x, p)
@@ -190,7 +186,6 @@ class Derivative:
         return self._by_stages(t, x, given, p).reshape(self.shape)
 
     def _batch(self, times, x, given, p):
-        """The values at several states with the same constants."""
         native = None
         if self.plan.has_unknowns and not self.compiled.called:
             solver = self._solver(times[0], x[0], p)
@@ -206,7 +201,6 @@ class Derivative:
         return found
 
     def _solver(self, t, x, p):
-        """The linear solver, checked."""
         solver = self.compiled.kept_solver(t, x, p)
         if solver.kept is not None and self.plan.has_multipliers and (
                 self.plan.kind != 'values'):
@@ -258,7 +252,6 @@ class Derivative:
             rows, [Dummy() for _ in solver.sizes]))
 
     def _code(self, rows, numbers):
-        """The compiled derivative, None if there is none."""
         # On a builder of its own: what is equal at states in general is no
         # replacement where only other rows are independent.
         plan, half = Plan(self.compiled, *self.plan.arguments), len(numbers)//2
@@ -280,8 +273,8 @@ class Derivative:
             for symbols, values in zip(zip(*stage.symbols), solutions):
                 known |= dict(zip(symbols, values))
         out = substitute(g, [x for row in plan.rows for x in row], known)
-        graph = Graph.freeze(g, {'out': ([[x] for x in out], 1),
-                                 'checks': (checks, 2)}).compacted()
+        graph = Graph.freeze(
+            g, {'out': out, 'checks': (checks, 2)}).compacted()
         if graph.operation_count() > MOST:
             return None
         more = [x for x in numbers if isinstance(x, Dummy)]
@@ -335,9 +328,7 @@ class Derivative:
 # -- what is differentiated, and by what -----------------------------------
 
 def load(compiled, of, by):
-    """A builder, the outputs ``W`` and ``r``, the references of what is
-    differentiated, and of what by.
-    """
+    """A builder, ``W`` and ``r``, what is differentiated, and by what."""
     equations, graph = compiled.equations, compiled.equations.graph
     given = {item: expr for item, expr in compiled.inputs.given.items()
              if item not in by}
@@ -384,7 +375,6 @@ def expressions(g, compiled, of, rates):
 
 
 def items_of(compiled, by):
-    """States, constants, inputs or the time, by object or name."""
     if by is None:
         return tuple(compiled.states)
     known = (*compiled.states, *compiled.constants, *compiled.specifieds,

@@ -247,7 +247,6 @@ class Evaluator:
                               self.inputs.given, checks, stages=stages)
 
     def _made(self, graph, names, more=()):
-        """The function of some outputs."""
         graph = with_given(graph, names, self.inputs.feedback)
         function = compiled_outputs(self.backend, graph, names,
                                     self._arguments(more), self.inputs.given)

@@ -59,7 +59,6 @@ class Inputs:
 
     @property
     def expressions(self):
-        """Those of ``given`` and ``feedback``."""
         return {**self.given, **self.feedback}
 
     def values(self, t, x, count=None) -> list:
@@ -82,7 +81,6 @@ def function_of(item):
 
 
 def functions_in(expr, time):
-    """Functions of time and their derivatives that an expression contains."""
     rates = [x for x in expr.atoms(Derivative) if is_function_of(x, time)]
     rest = expr.xreplace(dict.fromkeys(rates, time))
     return rates + [x for x in rest.atoms(AppliedUndef)
@@ -90,10 +88,7 @@ def functions_in(expr, time):
 
 
 class Resolution:
-    """Values of inputs, and of the inputs that expressions contain.
-
-    ``every`` maps what was asked for to its value, None without any.
-    """
+    """Values of inputs and of those that they contain; None without."""
 
     def __init__(self, time, equations):
         self.time, self.equations = time, equations
@@ -171,7 +166,6 @@ class Resolution:
         return value
 
     def _rate(self, item, path):
-        """The rate of a coordinate in terms of speeds."""
         for i, [rate] in enumerate(self.equations.graph.pattern('rates')):
             if item == self.states[i].diff(self.time):
                 return self.equations.graph.sympy('rates')[i]
@@ -261,7 +255,6 @@ def by_name(function, places, t, x):
 
 
 def _lacking(items, found, time):
-    """One sentence for each function with missing values."""
     by_function = {}
     for item in items:
         by_function.setdefault(function_of(item), []).append(item)

@@ -41,7 +41,6 @@ def number(value) -> float:
 
 
 def array(values, argument: str) -> np.ndarray:
-    """Real numbers as an array of floats."""
     if type(values) is np.ndarray and values.dtype is FLOAT:
         return values
     try:
@@ -147,7 +146,6 @@ class Names:
         raise KeyError(f"{text!r} {self._why_not(key, text)}")
 
     def _why_not(self, key, text):
-        """Why an unknown key is not accepted, and the remedy."""
         if text in self._texts:
             return (f"has the name of a {self.kind} and is another symbol "
                     "(perhaps with other assumptions); use the one of the "
@@ -199,10 +197,7 @@ class Names:
         return np.array(result, dtype=float)
 
     def _fill(self, result, values):
-        """Put the numbers of a mapping in their places; returns problems.
-
-        A place whose value is unusable is no longer None.
-        """
+        """Put the numbers of a mapping in their places; returns problems."""
         problems, seen = [], set()
         for key, value in values.items():
             try:

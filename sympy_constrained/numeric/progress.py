@@ -44,11 +44,9 @@ class Progress:
         self._line_end = '\n'
 
     def say(self, text):
-        """Show a line of text at once."""
         if self.speaks:
             print(text, file=sys.stderr, flush=True)
 
     def close(self):
-        """End the line, if one was begun."""
         if self._line_end:
             print(file=sys.stderr)

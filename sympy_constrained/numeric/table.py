@@ -191,7 +191,6 @@ class Kinks:
 
 
 def _checked(times, values):
-    """Two arrays of the same length."""
     try:
         times, values = (np.array(x, dtype=float) for x in (times, values))
     except (TypeError, ValueError):
@@ -213,7 +212,6 @@ def _checked(times, values):
 
 
 def interpolant(times, values, kind) -> PPoly:
-    """Piecewise polynomials through the values."""
     if kind == 'previous':
         return PPoly(values[None, :-1], times)
     if kind == 'linear':

@@ -42,8 +42,7 @@ LIGHT = 1e-4
 NEGATIVE, PART = -1e-8, 0.1
 # Rows with a smaller pivot, of gradients of length one, are redundant.
 REDUNDANT = 1e-7
-# A row below this part of the largest one vanishes; others only differ in
-# their units.
+# A row below this part of the largest one vanishes.
 VANISHED = 1e-10
 # Gradients may vanish at a guess, such as all zeros: it is moved by these.
 OFFSETS = 1e-3, 0.1
@@ -59,8 +58,7 @@ SINGULAR, GAP = 1e-10, 1e3
 # Scaled entries below this leave no doubt, nor do singular values above CLEAR
 # of the largest one, and this many times above rounding errors.
 FAR, CLEAR = 1e3, 1e-6
-# At a double root the residual stalls at the square root of rounding, so
-# singular values of that size are undecided.
+# Singular values are undecided where residuals stall, as at double roots.
 UNDECIDED = 1e-7
 # Rounding residual of a redundant row.
 LEFT = 1e-10
@@ -69,8 +67,7 @@ LEFT = 1e-10
 RISE, DRIFT_FACTOR = 1e-8, 1e2
 # Accuracy of the time of a rise, relative to the step.
 EXACT = 1e-8
-# Smaller entries, of the largest of their row and column, determine no factor
-# of the scaling.
+# Smaller entries of their row and column determine no factor of the scaling.
 RESIDUE = 1e-14
 # Entries above this need a new scaling before the condition is judged.
 OUTGROWN = 1e4
@@ -91,15 +88,13 @@ CARRIED_CUT = 1e-3
 # Some hundred roundings of a state, as a projection leaves them. An entry that
 # changes with them by more than NOISE is a rounding error.
 ROUNDINGS, NOISE = 1e-13, 1e-3
-# An entry that has more values than this among close states does not jump: it
-# is a quotient of rounding errors.
+# An entry with more values among close states is a quotient of roundings.
 JUMPS = 3
 # Rates above this may be such errors: they are compared with those beside.
 HUGE = 1e10
 # The same for the last digits of constants and time.
 LAST_DIGITS, NO_DIGIT = 4*EPS, 0.1
-# Entries this small may be the rest of exact numbers that cancel; evaluation
-# with more digits decides.
+# Entries this small may be cancelled exact numbers; more digits decide.
 DOUBTFUL = 1e-12
 # A state below this part of the others counts as zero.
 SMALL = 1e-3

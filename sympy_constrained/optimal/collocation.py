@@ -79,7 +79,6 @@ class Node:
         self.first = out['rates']
 
     def expressions(self, exprs):
-        """Expressions of states, unknowns, controls, constants and time."""
         e = self.exported.equations
         graph = Graph.of({'values': Matrix(len(exprs), 1, exprs)}, e.t)
         known = {e.t, *e.states, *e.unknowns, *e.constants,
@@ -105,7 +104,6 @@ class Node:
                 for name, shape in shapes.items()}
 
     def function(self, output):
-        """An output as a function of time, state, unknowns and controls."""
         return self.ca.Function(
             'node', [self.t, self.x, self.z, self.r], [output])
 

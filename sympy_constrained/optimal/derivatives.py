@@ -91,7 +91,6 @@ def of_interval(problem):
 
 
 def triplet(matrix):
-    """Rows and columns of the entries."""
     return [np.array(x, int) for x in matrix.sparsity().get_triplet()]
 
 

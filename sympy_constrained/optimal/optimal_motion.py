@@ -208,7 +208,7 @@ def optimum(problem, found, inputs, seconds):
     equations = compile_equations(
         problem.model, problem.options['constants'], {**inputs, **controls})
     records = Records(equations, CarriedRank(equations, begin, x[0]), False)
-    records.add(t, x, np.zeros(len(t), bool))
+    records.add(t, x, is_exact=False)
     reason = (Reason.END if found.success else Reason.INTERRUPTED
               if found.status in INTERRUPTED else Reason.NOT_OPTIMAL)
     message = problem.message(found)
@@ -221,7 +221,6 @@ def optimum(problem, found, inputs, seconds):
 
 
 def end_times(t_span):
-    """Start, and least and greatest end time."""
     if not np.iterable(t_span) or not any(map(np.iterable, t_span)):
         begin, end = time_span(t_span)
         if not begin < end:

@@ -78,7 +78,6 @@ class Problem:
             zip(('start', 'end'), self.given, (times[0], times[2])))]
 
     def _end(self, place, name, given, t):
-        """A consistent state with the given values."""
         other = self.given[1 - place]
         x = np.array([given.get(i, other.get(i, 0.))
                       for i in range(len(self.names))])
@@ -94,10 +93,7 @@ class Problem:
                 f"`{name}`: {error}", **vars(error)) from None
 
     def transcribe(self, exported, costs, bounds, intervals, scheme):
-        """Make variables and residuals.
-
-        ``costs`` are the integrand and the final cost.
-        """
+        """Make variables and residuals; costs are integrand and final."""
         ca, count = self.ca, len(scheme.c)
         self.intervals, self.scheme = intervals, scheme
         node = Node(ca, exported)
@@ -156,10 +152,7 @@ class Problem:
         return boxes
 
     def _limits(self, node, pairs):
-        """Lower and upper bounds of the residuals.
-
-        Where values are given at an end, rows that hold by them are free.
-        """
+        """Bounds of the residuals; rows that hold by given ends are free."""
         limits = [np.zeros((2, *x.shape)) for x in self.residuals.values()]
         *_, constraints, path = limits
         for column, given, x, t in zip(
@@ -232,14 +225,12 @@ class Problem:
         return flat(guess.values())
 
     def places(self, begin, end):
-        """The start and the times of all nodes."""
         breaks = np.linspace(begin, end, self.intervals + 1)
         inside = breaks[:-1, None] + np.outer(np.diff(breaks), self.scheme.c)
         inside[:, -1] = breaks[1:]
         return np.append(begin, inside)
 
     def excess(self, residuals):
-        """Of the residuals over their bounds."""
         low, high = self.limits
         return np.maximum(0., np.maximum(low - residuals, residuals - high))
 

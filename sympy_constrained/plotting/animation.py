@@ -226,7 +226,6 @@ def ends(trajectory):
 
 
 def frame_times(trajectory, speed, fps):
-    """Times of the pictures of an animation, and its speed."""
     start, end = ends(trajectory)
     length = abs(end - start)
     if speed is None:
@@ -252,7 +251,6 @@ def round_number(x):
 # -- axes ----------------------------------------------------------------
 
 def prepared(items, ax, camera, trajectory, layout='constrained'):
-    """Axes with limits, equal scales and names."""
     shown = list(items.shown)
     size = (items.high - items.low)[shown]
     space = len(shown) == 3
@@ -282,7 +280,6 @@ def prepared(items, ax, camera, trajectory, layout='constrained'):
 
 
 def set_space(ax, size, camera):
-    """Equal scales and not too many numbers in space."""
     axes = ax.xaxis, ax.yaxis, ax.zaxis
     for axis, length in zip(axes, size):
         axis.set_major_locator(matplotlib.ticker.MaxNLocator(
@@ -298,12 +295,10 @@ def set_space(ax, size, camera):
 
 
 def slender(size):
-    """Height of a box in space, relative to its width."""
     return size[2]/size[:2].max()
 
 
 def add_legend(ax, is_own):
-    """A legend below the picture, unless it has too many entries."""
     handles, labels = ax.get_legend_handles_labels()
     if not 0 < len(labels) <= MOST_LABELS:
         return

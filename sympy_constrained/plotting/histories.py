@@ -54,7 +54,6 @@ def plot(trajectory, model=None):
 
 
 def _state_panels(trajectory, model):
-    """Panels of states by unit, and of paths of points in a plane."""
     paths = [] if model is None else [
         tuple(map(label, pair)) for pair in paths_of(system_of(model))]
     alone, panels = {x for pair in paths for x in pair}, []
@@ -266,7 +265,6 @@ def known(trajectory, name):
 # -- quantities ----------------------------------------------------------
 
 def _groups(trajectory):
-    """Coordinates (and other states), then speeds."""
     speeds = [x for x in trajectory.states if x in trajectory.speeds]
     return [x for x in trajectory.states if x not in speeds], speeds
 
@@ -285,10 +283,7 @@ def _has_power(trajectory):
 
 
 def _energy_scale(trajectory):
-    """The largest energy, also of those that constraint forces exchange.
-
-    The energy alone may be zero throughout, but for rounding.
-    """
+    """The largest energy, also of those that constraint forces exchange."""
     forces = trajectory.constraint_forces.T
     speeds = np.reshape([trajectory[u] for u in trajectory.speeds],
                         forces.shape)

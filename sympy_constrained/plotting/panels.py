@@ -52,7 +52,6 @@ def plot_path(trajectory, pair, ax):
 
 
 def draw_path(ax, x, y, color=None):
-    """A line with an open circle at its start, a full one at its end."""
     line, = ax.plot(x, y, color=color)
     ax.plot(x[:1], y[:1], 'o', mfc='none', color=line.get_color())
     ax.plot(x[-1:], y[-1:], 'o', color=line.get_color())

@@ -136,7 +136,6 @@ def quantity_name(quantity):
 
 
 def history(motion, quantity):
-    """An array over time, or a number."""
     if not isinstance(quantity, (str, Basic)):
         return np.asarray(quantity(motion), dtype=float)
     states = map(label, (*motion.states, *motion.multiplier_names))
@@ -185,7 +184,6 @@ def _histories(ax, done, key):
 
 
 def colours(values):
-    """The scale of colours between the least and the largest value."""
     # without the end that is too light on white
     colors = matplotlib.colors.LinearSegmentedColormap.from_list(
         'sweep', matplotlib.colormaps['viridis'](np.linspace(0, 0.92, 64)))

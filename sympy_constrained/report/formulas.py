@@ -114,17 +114,13 @@ def tree_size(expressions):
 
 
 def inertia_of(body):
-    """The central inertia, in the axes in which it was given."""
     dyadic = getattr(body, 'central_inertia', 0)
     frames = frames_of(dyadic) if dyadic else ()
     return math(dyadic.to_matrix(*frames)) if len(frames) == 1 else ''
 
 
 def model_tables(compiled, system, x, units):
-    """States with their start, constants with their values, bodies.
-
-    ``units`` maps names to texts.
-    """
+    """States, constants and bodies; ``units`` maps names to texts."""
     def value(item, x):
         return f'{x:.6g} {units.get(label(item), "")}'
 

@@ -19,9 +19,7 @@ TABLEAU = {'A': [row[:i] for i, row in enumerate(DOP853.A)],
 
 
 def compiled_for_page(model, constants, inputs):
-    """The :class:`.CompiledEquations`, where inputs without a value are
-    constants, zero at first.
-    """
+    """The equations, where inputs without a value are constants of zero."""
     inputs, values = dict(inputs or {}), dict(constants or {})
     known = {getattr(x, 'expr', x) for x in inputs}
     for item in () if isinstance(model, CompiledEquations) else (
@@ -69,16 +67,13 @@ class Functions:
             self.write_outputs(name, (output,))
 
     def write_outputs(self, name, outputs):
-        """Write entries of outputs of the equations, row by row."""
         g, out = self.compiled.equations.graph.load(None, outputs)
         self.write_refs(name, g, [
             ref for output in outputs for row in out[output] for ref in row])
 
     def write_refs(self, name, builder, refs, more=(), numbers=()):
-        """Write references; ``more`` symbols follow the constants, and
-        ``numbers`` are values of others.
-        """
-        graph = Graph.freeze(builder, {'out': ([[x] for x in refs], 1)})
+        """Write references; ``more`` symbols, ``numbers`` of other symbols."""
+        graph = Graph.freeze(builder, {'out': refs})
         given = {**self.compiled.inputs.feedback, **dict(numbers)}
         self.write(name, with_given(graph, ('out',), given), None, more)
 
@@ -125,6 +120,5 @@ class Functions:
                         for name, values in TABLEAU.items()}}
 
     def text(self):
-        """The functions as an object in JavaScript."""
         return '{' + ',\n'.join(
             f'{name}: {text}' for name, text in self.texts.items()) + '}'

@@ -161,7 +161,9 @@ def report(method, start, constants=None, inputs=None, *, title=None,
                   lines=lines, contacts=contacts, surfaces=surfaces,
                   springs=springs, origin=origin, frame=frame)
     scene.add_forces(method, forces, rows)
-    data = functions.data(functions.write_extra(*scene.drift))
+    data = functions.data(functions.write_extra(
+        scene.find.drift and scene.g,
+        [ref for ref, in scene.find.drift or ()]))
     scene.write()
     equations = compiled.equations
     name = str(title or type(method).__name__)
@@ -209,7 +211,6 @@ def rounded(x, given):
 
 
 def moved(states, given, x):
-    """A note about states that were not on the constraints."""
     changed = np.abs(x - given) > TYPED*max(1., np.abs(x).max(initial=0.))
     if not changed.any():
         return ''
@@ -219,7 +220,6 @@ def moved(states, given, x):
 
 
 def has_potential(equations):
-    """Whether the energy is not kinetic alone."""
     g, out = equations.graph.load(None, ('energy',))
     return any(any(substitute(g, row, {
         g.input(u, dynamic=True): 0 for u in equations.u}))
@@ -227,9 +227,7 @@ def has_potential(equations):
 
 
 def examined(method):
-    """Classes of the constraint rows, and redundant ones, where a method of
-    this package knows them.
-    """
+    """Classes of the constraint rows, and redundant rows, if known."""
     if not hasattr(method, 'independent_rows'):
         return (), ()
     rows, count = (), len(method.system.constraint_names)

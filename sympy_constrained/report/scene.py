@@ -81,16 +81,7 @@ class Scene:
                    for quantity in quantities if quantity
                    for row in quantity.refs for ref in row)
 
-    @property
-    def drift(self):
-        """Builder and velocity of an origin that is at rest for an instant
-        only.
-        """
-        return (None, []) if self.find.drift is None else (
-            self.g, [ref for ref, in self.find.drift])
-
     def write(self):
-        """Write the function of all places, and where paths begin."""
         self.functions.write_refs('places', self.g, self.refs, (),
                                   self.numbers)
         self.data['drifts'] = self.find.drift is not None
@@ -100,9 +91,7 @@ class Scene:
     # -- parts -----------------------------------------------------------
 
     def add_body(self, color, body, place, axes):
-        """Links to neighbouring points, the shape of the inertia, a dot; a
-        block if the body slides without turning.
-        """
+        """Links, the shape of the inertia, a dot; a block if it slides."""
         at, moves = self.place(place), self.moves(place, axes)
         rigid = isinstance(body, RigidBody)
         linked = self.add_links(color, body, moves)
@@ -159,7 +148,6 @@ class Scene:
         return [str(x) for x in self.g.symbols_of(*refs) if x not in known]
 
     def add_surface(self, k, surface, base, axes):
-        """A surface, whose points are a function of its parameters."""
         kind = next((text for known, text in MESHES.items()
                      if isinstance(surface, known)), None)
         if not kind:
@@ -177,10 +165,7 @@ class Scene:
     # -- forces ----------------------------------------------------------
 
     def add_forces(self, method, forces=None, rows=()):
-        """The given forces; else joint reactions where the model has joints
-        or rows with a place; else mass times what the constraints add to the
-        acceleration of each body.
-        """
+        """The given forces, else joint reactions, else ``m*J*z``."""
         equations = self.functions.compiled.equations
         if forces:
             self.add_given(forces, equations)
@@ -191,7 +176,6 @@ class Scene:
             self.add_changes(self.find._kinematics)
 
     def add_given(self, forces, equations):
-        """Write forces in states and multipliers."""
         refs = [ref for _, acts in forces.values()
                 for ref, in self.find.vector(acts).refs]
         multipliers = [x for x in equations.unknowns
@@ -229,8 +213,6 @@ class Scene:
         return True
 
     def add_changes(self, kinematics):
-        """Write ``m*J*z`` for the accelerations ``z`` that constraints add.
-        """
         g, symbols = self.g, [Dummy() for _ in kinematics.speeds]
         z = [g.input(x, dynamic=True) for x in symbols]
         refs, points = [], []
@@ -259,7 +241,6 @@ class Scene:
     # -- view ------------------------------------------------------------
 
     def view(self, view, up):
-        """Choose the direction of sight, and which axis is up."""
         if up is not None and up not in [*AXES, *(f'-{k}' for k in AXES)]:
             raise ValueError(
                 f"`up` is {up!r}. Pass an axis, such as 'z' or '-z'.")
@@ -274,9 +255,7 @@ class Scene:
             for axis in AXES]}
 
     def samples(self):
-        """All places, then the sum of the loads on mass centres, at some
-        states.
-        """
+        """All places, then the loads on mass centres, at some states."""
         refs, g = self.refs, self.g
         weight, centres = (0, 0, 0), {
             body.masscenter for body in self.find.bodies}
@@ -287,7 +266,7 @@ class Scene:
                 force = self.find._kinematics.measure(vector, self.find.frame)
                 weight = weight if self.unknown(force) else g.added(
                     weight, force)
-        graph = Graph.freeze(g, {'out': ([[x] for x in (*refs, *weight)], 1)})
+        graph = Graph.freeze(g, {'out': [*refs, *weight]})
         compiled, t, x = (self.functions.compiled, self.functions.t,
                           self.functions.x)
         given = {**compiled.inputs.feedback, **self.numbers}

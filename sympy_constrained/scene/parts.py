@@ -10,10 +10,7 @@ from .positions import Positions
 
 
 class Drawables:
-    """Bodies, places and surfaces with positions, whose values ``find`` has.
-
-    The parameters are those of :func:`.animate`.
-    """
+    """Bodies, places and surfaces of :func:`.animate`, located by ``find``."""
 
     def __init__(self, trajectory, model, points=(), lines=(), contacts=(),
                  surfaces=(), springs=(), origin=None, frame=None,
@@ -85,7 +82,6 @@ def located_bodies(find):
 
 
 def named_places(points):
-    """Name -> place; points have their own names."""
     if isinstance(points, Mapping):
         return {str(name): place for name, place in points.items()}
     points = as_list(points, 'points')

@@ -107,7 +107,6 @@ class Positions:
         return known[name]
 
     def position(self, place):
-        """The position of a Point, a Vector, expressions or a name."""
         place = self.place(place)
         if isinstance(place, Point):
             refs = self._point(place)
@@ -125,7 +124,6 @@ class Positions:
         return wanted
 
     def rotation(self, frame):
-        """The matrices whose columns are the axes of a frame."""
         self._need_frame(frame)
         return self._wanted(self._kinematics.rotation(self.frame, frame))
 
@@ -217,7 +215,6 @@ class Positions:
     # -- numbers ---------------------------------------------------------
 
     def evaluate(self, times):
-        """Fill in the values of all quantities at the times."""
         times = np.asarray(times, float)
         path = np.zeros((len(times), 3))
         if self.drift is not None and len(times) > 1:
@@ -278,7 +275,6 @@ class Positions:
                 f"Pass `origin={self.origin}` to look from there.")
 
     def _inputs(self, others):
-        """The specified functions that a picture needs."""
         names = Names(dict.fromkeys(
             x for item in others for x in (item, getattr(item, 'expr', item))
         ), 'specified function')

@@ -138,7 +138,6 @@ class SceneItems:
         return dots, color
 
     def _add_triads(self, dots, extent):
-        """Axes of turning bodies without a shape, unless seen end-on."""
         for _, place, axes in dots:
             for axis, color in zip(np.moveaxis(axes.values, 2, 0) if axes
                                    and not is_constant(axes.values) else (),
@@ -208,18 +207,15 @@ class SceneItems:
                     'label': f'{name}, longest {sizes[k]:.3g} {unit}'}))
 
     def _part(self, item):
-        """Which values of an item are in the picture."""
         return slice(None) if isinstance(item, Trail) else self._drawn
 
     def _corners(self):
-        """Least and largest coordinates of all items, shape (2, 3)."""
         points = [item.values[self._part(item)].reshape(-1, 3)
                   for item in self.items]
         return np.array([np.min([np.nanmin(x, 0) for x in points], axis=0),
                          np.max([np.nanmax(x, 0) for x in points], axis=0)])
 
     def _choose_view(self, view, rotations):
-        """Show a plane that contains the motion, or space."""
         if checked_view(view) is None:
             flat = flat_axis(self._corners(), [x.values for x in rotations])
             view = ''.join(x for k, x in enumerate(AXES) if k != flat)
@@ -229,7 +225,6 @@ class SceneItems:
     # -- matplotlib ------------------------------------------------------
 
     def draw(self, ax, k, alpha=1., trails=True, labels=True):
-        """Draw everything at a time; return the artists, one per item."""
         artists = []
         for item in self.items:
             if isinstance(item, Trail) and not trails:
@@ -241,7 +236,6 @@ class SceneItems:
         return artists
 
     def update(self, artists, k):
-        """Move the artists of :meth:`draw` to another time."""
         for item, line in zip(self.items, artists):
             move = line.set_data_3d if len(self.shown) == 3 else line.set_data
             move(*self._seen(item, k))
@@ -333,7 +327,6 @@ def check_drawn(items, lost, others):
 # -- surfaces ------------------------------------------------------------
 
 def contact_traces(shown, touched):
-    """The traces of contacts on both bodies; their surfaces are the last."""
     first = len(shown.surfaces) - len(touched)
     for i, ((_, _, body), point, (_, base, axes)) in enumerate(zip(
             shown.sides, touched, shown.surfaces[first:])):
@@ -370,7 +363,6 @@ def surface_items(shown, traces, seen, owners):
 
 
 def is_constant(values):
-    """Whether an array does not change with time, but for rounding."""
     return np.ptp(values, axis=0).max() <= 1e-12*max(1., abs(values).max())
 
 

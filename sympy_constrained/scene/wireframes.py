@@ -46,14 +46,12 @@ def wireframe(geometry, constants, seen, touched):
 
 
 def curves(place, us, vs, along_u, along_v):
-    """Coordinate lines: along ``u`` at the ``vs``, along ``v`` at the ``us``.
-    """
+    """Coordinate lines: along ``u`` at ``vs``, along ``v`` at ``us``."""
     return [*(place(along_u, v) for v in vs),
             *(place(u, along_v) for u in us)]
 
 
 def plane(place, points):
-    """A grid below points."""
     corner, *sides = place(np.array([0, 1, 0]), np.array([0, 0, 1]))
     uv = (points - corner) @ np.transpose(np.array(sides) - corner)
     low, high = uv.min(axis=0), uv.max(axis=0)
@@ -64,7 +62,6 @@ def plane(place, points):
 
 
 def along(place, points, is_cone):
-    """Ends of a cylinder or cone near points."""
     start, end = place(0, np.array([0., 1.]))
     if is_cone:                         # distances from the apex
         v = np.linalg.norm(points, axis=1)

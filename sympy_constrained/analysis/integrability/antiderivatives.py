@@ -35,7 +35,6 @@ def antiderivative(expression, y):
 
 
 def of_term(term, y):
-    """Antiderivative of one term, or None."""
     rest, part = term.as_independent(y, as_Add=False)
     if part == 1:
         return term*y

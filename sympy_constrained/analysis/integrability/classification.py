@@ -152,7 +152,6 @@ class Classifier:
             tuple(self.points), len(space.x) - 1)
 
     def _rank(self, forms):
-        """Rank of forms together with the base."""
         return len(self.space.independent(self.base + list(forms)))
 
     def _flags(self):
@@ -185,7 +184,6 @@ class Classifier:
     # -- row by row ------------------------------------------------------
 
     def _rows(self):
-        """A :class:`RowClass` for each row."""
         system, space = self.system, self.space
         names = system.constraint_names + tuple(
             f'higher row {k}' for k in range(len(system.higher_rows)))
@@ -219,7 +217,8 @@ class Classifier:
                        self.search.exact(form), others=form.used)
         if self._is_integrable(form):
             return self._with_factor(form, curl)
-        if not self._annihilates(form):
+        last = [Form('', None, refs) for refs, _ in self.flags.last]
+        if len(self.space.independent([*last, form])) > len(last):
             return row('nonholonomic', SHOWN, others=form.used)
         if not self.flags.is_complete:
             return row('undecided', 'too many brackets')
@@ -228,8 +227,7 @@ class Classifier:
 
     def _is_integrable(self, form):
         """Whether it is, by itself or with the base."""
-        # Relations of the kinematic equations need not be integrable
-        # themselves.
+        # Relations of the kinematic equations alone need not be integrable.
         space = self.space
         return space.is_involutive([*space.holonomic, form], [form]) or (
             space.is_involutive([*self.base, form]))
@@ -262,11 +260,6 @@ class Classifier:
         return RowClass(
             form.name, form.row, 'integrable', self.at_points,
             self.search.on_base(form), others=form.used + base)
-
-    def _annihilates(self, form):
-        """Whether a form is in the last derived system."""
-        last = [Form('', None, refs) for refs, _ in self.flags.last]
-        return len(self.space.independent([*last, form])) == len(last)
 
     def _companions(self, form):
         """The smallest set of rows with which a row can be integrated."""

@@ -57,7 +57,6 @@ class Distribution:
         return sorted(order[k] for k in kept)
 
     def _field(self, i):
-        """Derivation along ``X_i``."""
         g, x = self.space.builder, self.space.x
         seeds = {x[a]: b for a, b in zip(self.dependent, self.B[i])}
         if i == 0:
@@ -123,18 +122,14 @@ class Distribution:
                 return ranks, chosen, False
             new = self._next_brackets(chosen[before:])
             if derived:
-                new += self._mutual_brackets(chosen, before)
+                new += [self.bracket_of((self.along(x), x), (self.along(v), v))
+                        for n, v in enumerate(chosen[before:], before)
+                        for x in chosen[:n]]
             new = [v for v in dict.fromkeys(new) if any(v)]
         return ranks, chosen, True
 
     def _next_brackets(self, fields):
         return [self.bracket(i, v) for i in self.free for v in fields]
-
-    def _mutual_brackets(self, fields, first):
-        """Those of fields from a number on with all before them."""
-        return [self.bracket_of((self.along(x), x), (self.along(v), v))
-                for n, v in enumerate(fields[first:], first)
-                for x in fields[:n]]
 
     def _is_too_large(self):
         return len(self.space.builder.nodes) > MOST_NODES

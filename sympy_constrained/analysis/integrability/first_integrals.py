@@ -25,10 +25,7 @@ POINTS = 3
 
 
 def exact_integral(space, refs):
-    """Function whose differential is a form, or None.
-
-    ``refs`` are its components by time and coordinates.
-    """
+    """Function whose differential has the components ``refs``, or None."""
     slopes = written(space, refs)
     if slopes is None:
         return None

@@ -21,8 +21,7 @@ from ..consistent_points import (
 from ..zero_tests import floats_at, others
 
 DIGITS = 60
-# What counts as zero relative to the largest intermediate value, for exact
-# numbers and for floats.
+# Zero, relative to the largest intermediate value, exactly and for floats.
 ZERO, INEXACT = mp.mpf('1e-40'), mp.mpf('1e-8')
 
 

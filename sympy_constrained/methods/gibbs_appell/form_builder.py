@@ -87,7 +87,6 @@ class FormBuilder:
         return written(g, refs)
 
     def projected(self, rows):
-        """``Z^T`` times rows per speed."""
         return [self.g.dot(column, rows) for column in zip(*self.Z)]
 
     # -- ingredients -----------------------------------------------------
@@ -166,7 +165,6 @@ class FormBuilder:
                 for rate in self.kinematics.rates]
 
     def pulled_back(self, forces):
-        """``J^T`` times rows per coordinate."""
         return [self.g.dot(column, forces) for column in zip(*self.J)]
 
     # -- derivations along the constraint surface ------------------------
@@ -195,7 +193,6 @@ class FormBuilder:
 
     @cached_property
     def by_speed(self):
-        """Derivatives by the independent speeds."""
         u = self.kinematics.u
         self.phi                        # checks that they exist
         return [Derivation(self.g, dict(zip(u, column)))

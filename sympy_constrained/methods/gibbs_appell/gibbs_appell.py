@@ -178,7 +178,6 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     @property
     def _names(self):
-        """A label for every constraint, in the order of the rows."""
         orders = higher_orders(self._system)
         return self._system.constraint_names + tuple(
             f'order-{order} row {k}' for k, order in enumerate(orders))

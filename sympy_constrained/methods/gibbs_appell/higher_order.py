@@ -162,11 +162,9 @@ class Jets:
         return top, lower, lower_names
 
     def symbol(self, ref):
-        """The SymPy object of an input."""
         return self.g.inputs[self.g.nodes[ref][1]]
 
     def all_residuals(self):
-        """References of the residuals in the order of the rows."""
         g, known = self.g, self.known
         low = flat(known['holonomic'])
         low += flat(known['velocity'][len(low):])
@@ -180,11 +178,9 @@ class Jets:
         return order > 1 and self.occur(self.levels[order - 1], row)
 
     def occur(self, inputs, refs):
-        """Whether any of the inputs occurs in any of the references."""
         return any(self.g.depends_on(x, *inputs) for x in refs)
 
     def derivatives(self, refs, count):
-        """References and their time derivatives up to an order."""
         levels = [refs]
         for _ in range(count):
             levels.append(list(map(self.along, levels[-1])))

@@ -132,7 +132,6 @@ class Hypersurface:
         return frozen(A.builder, A=A, basis=B, projector=Z)
 
     def _blocks(self):
-        """``M``, ``Q``, ``b``, ``A``, ``B`` and ``Z`` on one builder."""
         M, Q, b = self.system.blocks('M', 'Q', 'b')
         return M, Q, b[[k for k in self.rows if k < b.shape[0]]], *(
             self.projection.blocks('A', 'basis', 'projector',

@@ -62,6 +62,5 @@ class Ingredients:
         return velocities
 
     def _vector(self, numbers, frame):
-        """SymPy vector of measure numbers on the graph."""
         return sum((x*axis for x, axis in zip(
             nested(self._forms.g, list(numbers)), frame)), Vector(0))

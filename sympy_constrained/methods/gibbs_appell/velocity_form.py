@@ -24,7 +24,6 @@ class VelocityKinematics(Kinematics):
 
     @classmethod
     def of(cls, system, anchors):
-        """The kinematics of a system, on a new builder."""
         own = kinematics_of(system, None, False)
         g, time = own.builder, system.t
         velocities = [x.diff(time) for x in system.q]

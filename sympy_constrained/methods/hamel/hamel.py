@@ -142,7 +142,6 @@ class HamelEmbedding(EmbeddedMethod):
 
     @cached_property
     def _dependent(self):
-        """Positions of the dependent coordinates in ``q``."""
         self._check_velocity_level('embeds')
         named = named_coordinates(self)
         count = self._system.graph.outputs['velocity'][0]

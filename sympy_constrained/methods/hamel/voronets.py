@@ -71,7 +71,6 @@ class VoronetsMethod(EmbeddedMethod):
 
     @cached_property
     def _dependent(self):
-        """Positions of the dependent coordinates in ``q``."""
         named = named_coordinates(self)
         return dependent_positions(self, named) if named else self._pivots
 

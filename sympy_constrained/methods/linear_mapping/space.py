@@ -21,8 +21,7 @@ from .connection import MappedConnection
 
 
 def array(name, doc, first=1):
-    """Property that is an array of named components, indices from ``first``.
-    """
+    """Property that is an array of components, indices from ``first``."""
     def read(self):
         named = getattr(self, name)
         rank, indices = len(next(iter(named))), range(first, self.size + 1)

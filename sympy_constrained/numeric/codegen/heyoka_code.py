@@ -3,10 +3,7 @@ from .walk import OPERATORS, functions_of, walk
 
 
 def heyoka_system(h, code, names, pars):
-    """Pairs of a variable and its rate, the first outputs of a program.
-
-    Constants are the first ``pars`` parameters of heyoka, the module ``h``.
-    """
+    """Pairs of a variable and its rate; constants are ``pars`` of heyoka."""
     variables = [h.expression(name) for name in names]
     values = walk(code.operations, functions(h), {
         't': [h.time], 'x': variables,

@@ -218,7 +218,6 @@ class Lowering:
         sign: step, Heaviside: step}
 
     def condition(self, e, of):
-        """Position of a truth value."""
         if e in (S.true, S.false):
             return self.op(str(e).lower())
         if isinstance(e, Not):

@@ -69,7 +69,6 @@ def value(operation, of):
 
 
 def scalar_text(program):
-    """The function of one state."""
     operations, kept = program.operations, {}
 
     def reader(part):

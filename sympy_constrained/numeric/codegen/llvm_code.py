@@ -73,7 +73,6 @@ class Writer:
         return name
 
     def every(self, kind, text):
-        """A constant of all lanes."""
         return text if self.lanes == 1 else (
             '<' + ', '.join([f'{kind} {text}']*self.lanes) + '>')
 
@@ -96,17 +95,14 @@ class Writer:
                          f'poison, <{self.lanes} x i32> zeroinitializer')
 
     def place(self, base, position):
-        """Address of an entry, of a batch where the lanes of a column begin.
-        """
+        """Address of an entry, or of the lanes of a column of a batch."""
         if self.lanes > 1:
             first = self.line(f'mul i64 %n, {position}')
             position = self.line(f'add i64 {first}, %i')
         return self.line(f'getelementptr double, ptr %{base}, i64 {position}')
 
     def write(self):
-        """All operations; outputs are stored as soon as they are known, and
-        added up in several sums, which do not wait for each other.
-        """
+        """All operations; outputs are stored at once, in independent sums."""
         places, added = defaultdict(list), set(self.program.outputs)
         for j, k in enumerate(self.program.outputs):
             places[k].append(('out', j))
@@ -128,7 +124,6 @@ class Writer:
                     f'fadd {self.kind} {total}, {self.values[k]}'))
 
     def value(self, name, *operands):
-        """Text of an operation's value."""
         if name == 'const':
             return self.constant(*operands)
         if name in ('true', 'false'):
@@ -202,9 +197,7 @@ class Writer:
                           f'{self.place(base, j)}, align 8')
 
     def body(self):
-        """Write everything; returns the truth value that a check failed, or
-        that an output is not finite.
-        """
+        """Write everything; the truth value "not finite or a check failed"."""
         self.write()
         good, total = self.every('i1', 'true'), self.constant(0.)
         for small, large in self.program.checks:
@@ -241,7 +234,6 @@ class Angles(Writer):
         self.lines.append(f'  ret {pair} {both}')
 
     def function(self, symbol):
-        """The text of the function."""
         near = self.operation('le', self.intrinsic('fabs', '%x'),
                               self.constant(LIMIT))
         if self.lanes > 1:
@@ -267,7 +259,6 @@ def function_of_angles(lanes):
 
 
 def scalar_text(program):
-    """The function of one state."""
     writer = Writer(combined(program), 1)
     status = writer.line(f'zext i1 {writer.body()} to i32')
     return writer.text(SCALAR, f'  ret i32 {status}')

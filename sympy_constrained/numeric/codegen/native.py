@@ -13,7 +13,7 @@ import numpy as np
 from sympy import Symbol
 
 from ...errors import ConstrainedDynamicsError, MissingIngredientError
-from ...graph import Graph, GraphBuilder, read
+from ...graph import GraphBuilder, read
 from ...model.call_signatures import check_choice
 from .instructions import program
 from .python_code import Generated
@@ -71,10 +71,7 @@ def with_given(graph, names, given):
             builder.input(item, is_dynamic)
     for item, expr in given.items():
         builder.bound[item] = read(builder, expr)
-    shapes = graph.outputs
-    _, out = graph.load(builder, names)
-    return Graph.freeze(builder, {
-        name: (out[name], shapes[name][1]) for name in names})
+    return graph.updated(*graph.load(builder, names))
 
 
 def machine_code(made, which, kind, effort=2):
@@ -99,10 +96,7 @@ def address(array):
 
 
 class Native(Generated):
-    """Some outputs of a graph as compiled functions.
-
-    The parameters are those of :class:`.Generated`.
-    """
+    """Some outputs as compiled functions; see :class:`.Generated`."""
 
     def __init__(self, graph, names, arguments, given):
         super().__init__(graph, names, arguments, given)

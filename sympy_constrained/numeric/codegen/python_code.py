@@ -104,8 +104,7 @@ class Generated:
         return self._named(buffer)
 
     def batch(self, size, *values) -> dict:
-        """The same for ``size`` states; values are numbers or arrays of them.
-        """
+        """The same for ``size`` states; values are numbers or arrays."""
         buffer = self._array_buffer(values, (size,))
         self._check(buffer)
         return self._named(buffer)

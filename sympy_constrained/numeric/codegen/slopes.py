@@ -39,10 +39,7 @@ class Slopes:
             return cls(compiled, rows, work)
 
     def __call__(self, t, x, p, z):
-        """Derivatives by time, then by the states, shape (n, ns + 1).
-
-        None where they are not finite.
-        """
+        """Derivatives by time and states, (n, ns + 1); None if not finite."""
         states, known, motion, count, works = self.sizes
         values = self.code.bound((states,), np.append(p, z))(t, x)
         if values is None:
@@ -59,7 +56,6 @@ class Slopes:
 
 
 def slopes_graph(equations, given, use, work):
-    """The graph of :attr:`Slopes.code`."""
     names = 'rates', 'W', 'r', *work
     g, out = with_given(equations.graph, names, given).load(None, names)
     by = [g.input(x, dynamic=True) for x in (equations.t, *equations.states)]
@@ -73,4 +69,4 @@ def slopes_graph(equations, given, use, work):
         rows.append(gradient(g, power(
             g, out, equations, out['rates'] + [[x] for x in accelerations]),
             by + accelerations))
-    return Graph.freeze(g, {'out': ([[x] for row in rows for x in row], 1)})
+    return Graph.freeze(g, {'out': [x for row in rows for x in row]})

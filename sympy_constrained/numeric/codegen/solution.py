@@ -41,12 +41,9 @@ class Stage(NamedTuple):
 
 
 def staged(g, outputs, stages):
-    """The graph of some outputs and of the stages, whose output is named by
-    their number.
-    """
+    """The graph of outputs and of stages, which are named by their number."""
     return Graph.freeze(g, outputs | {
-        str(k): ([[ref] for ref in stage.refs], 1)
-        for k, stage in enumerate(stages)})
+        str(k): stage.refs for k, stage in enumerate(stages)})
 
 
 def solved_graph(equations, kept=None, sizes=None, agree=False, work=(),
@@ -79,9 +76,7 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=(),
 
 
 class Solved(NamedTuple):
-    """``z``, zero where a row is left out, its checks, and how to solve for
-    other right sides.
-    """
+    """``z``, zero for rows left out, its checks; solves other right sides."""
 
     z: list
     checks: list
@@ -170,7 +165,6 @@ def power(g, out, equations, rates):
 
 
 def size(g, x):
-    """Reference of an absolute value."""
     return g.call(Abs(SLOTS[0]), (x,)) if x else 0
 
 
@@ -299,10 +293,7 @@ class SchurFactors:
 
 
 class LoopFactors:
-    """The same in loops, with a :class:`Stage` for every right side.
-
-    ``pivots`` and ``diagonal`` are those of the last one.
-    """
+    """The same in loops: a :class:`Stage` for every right side."""
 
     def __init__(self, g, M, A, stages):
         self.g, self.size, self.stages = g, len(M), stages
@@ -374,10 +365,7 @@ class RepeatedFactors:
 
     @classmethod
     def of(cls, g, matrix, owners, stages=None):
-        """The factors, or None if rows in use differ among the copies.
-
-        ``owners`` are pairs of a copy and the position in it.
-        """
+        """The factors, or None if the copies have different rows in use."""
         copies = sorted({copy for copy, _ in owners})
         groups = [[k for k, (copy, _) in enumerate(owners) if copy == some]
                   for some in copies]

@@ -81,11 +81,9 @@ class Mechanics:
         return GraphMatrix(self.g, [gradient(self.g, ref, inputs)])
 
     def at_rest(self, matrix):
-        """The value without speeds."""
         return self.moved(matrix, dict.fromkeys(self.u, 0))
 
     def moved(self, matrix, values):
-        """The value for other inputs."""
         return GraphMatrix(self.g, [substitute(self.g, row, values)
                                     for row in matrix.rows], matrix.shape[1])
 
@@ -100,7 +98,6 @@ class Mechanics:
         return p if n == o else self.G @ p
 
     def _loads(self, Q, f, momenta, S):
-        """Generalized forces ``Q_n``."""
         g, p = self.g, as_column(self.g, self.p)
         rate = Derivation(g, {self.time: 1, **dict(zip(
             self.q, (x for x, in f.rows)))})
@@ -111,7 +108,6 @@ class Mechanics:
             self.p, (x for x, in self.canonical(momenta).rows))))
 
     def depends(self, name, *groups):
-        """Whether a function depends on any of these inputs."""
         mask = self.g.mask([x for group in groups for x in group])
         return any(self.g.depends[abs(x)] & mask
                    for row in self.found[name].rows for x in row)

@@ -20,9 +20,7 @@ NOT_SOLVED = (
 
 
 def check_arguments(integrator, step, order, others):
-    """Raise unless the arguments belong together; ``others`` maps names of
-    those that have no meaning for fixed steps to whether they were given.
-    """
+    """Raise unless arguments fit; ``others`` maps names to whether given."""
     if integrator is None:
         if step is not None or order != 2:
             raise ValueError(
@@ -53,7 +51,6 @@ def check_arguments(integrator, step, order, others):
 
 
 def check_mass(compiled, t, x):
-    """Raise if the mass matrix is singular."""
     M = compiled.evaluate(('M',), t, x)['M']
     size = np.sqrt(np.abs(M.diagonal()))
     if not size.all() or np.linalg.cond(M/np.outer(size, size)) > SINGULAR:
@@ -90,7 +87,6 @@ class FixedRun(BlockRun):
 
     @property
     def t(self):
-        """The time of the last step."""
         return self.end if self.made == self.count else (
             self.origin + self.made*self.h)
 
@@ -100,7 +96,6 @@ class FixedRun(BlockRun):
             statistics={**statistics, 'step': abs(self.h)})
 
     def begin(self, progress):
-        """Find what goes before the first step."""
         if self.count > self.max_steps:
             raise self.stopped(
                 Reason.STEPS, f"the run needs {self.count} steps, and "
@@ -131,7 +126,6 @@ class FixedRun(BlockRun):
             self.steps.x[:self.steps.states] = self.last
 
     def block(self, count):
-        """Make some steps, and record the outputs that are due."""
         begin, due = self.made, self.due
         count = min(count, self.count - begin)
         ends, evaluations = self.steps.advance(
@@ -146,34 +140,25 @@ class FixedRun(BlockRun):
         for i in np.flatnonzero(here > whole):
             states[i] = self.within(self.origin + whole[i]*self.h,
                                     here[i] - whole[i], states[i])
-        self.record(self.times[self.found:last], states)
+        if len(states):
+            with self.stopping():
+                self.add(self.times[self.found:last], states)
         self.found = last
         if len(ends) < count:
             raise self.stopped(Reason.NOT_SOLVED, NOT_SOLVED)
 
     def within(self, t, part, state):
-        """The state after a part of a step from another one."""
         end, evaluations = self.steps.within(t, self.h*part, state)
         self.evaluations += evaluations
         if end is None:
             raise self.stopped(Reason.NOT_SOLVED, NOT_SOLVED)
         return end
 
-    def record(self, t, states):
-        """Add outputs, or end the run where the equations have none."""
-        if len(t):
-            with self.stopping():
-                self.add(t, states)
-
     def add(self, t, states):
-        """Add outputs.
-
-        The rates are those of the equations, or differences of neighbouring
-        states where constraints lose rank.
-        """
+        """Add outputs; rates are differences where constraints lose rank."""
         y = states[:, :self.size + 1]
         try:
-            self.records.add(t, y, np.zeros(len(t), dtype=bool))
+            self.records.add(t, y, is_exact=False)
         except SingularEquationsError:
             if len(t) > 1:
                 for k in range(len(t)):
@@ -181,8 +166,8 @@ class FixedRun(BlockRun):
                 return
             before, after = (self.within(t[0], part, states[0])
                              for part in (-1, 1))
-            self.records.add(t, y, np.zeros(1, dtype=bool),
-                             (after - before)[:self.size]/(2*self.h))
+            self.records.add(
+                t, y, False, (after - before)[:self.size]/(2*self.h))
 
     def add_last(self):
         if self.records.last is not None and self.records.last != self.t:

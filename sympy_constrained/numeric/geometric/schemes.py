@@ -81,9 +81,7 @@ class Scheme:
         self.add_end(path, rows, impulses, p1)
 
     def add_stages(self, path, rows, impulses, unknown):
-        """The phase of all stages; returns the momenta before the last
-        impulse.
-        """
+        """The phase of all stages; the momenta before the last impulse."""
         m, h, (a, b, _, at_ends, _) = self.m, self.h, path.nodes
         middle, others = path.middle, [
             k for k in rows[:unknown[0].shape[0]] if k not in self.hold]
@@ -151,7 +149,6 @@ class Scheme:
     # -- parts -----------------------------------------------------------
 
     def new(self, items):
-        """New inputs, as many as there are items."""
         symbols = [Dummy() for _ in items]
         self.inputs += symbols
         return as_column(self.g, [self.g.input(x, dynamic=True)
@@ -169,9 +166,7 @@ class Scheme:
             **values, **dict(zip(m.p, entries(p)))})
 
     def coordinates(self, u, nu=None):
-        """Coordinates at the end and in the middle, and their equations;
-        none where they are explicit.
-        """
+        """Coordinates at the end and in the middle; equations, if implicit."""
         m = self.m
         if m.is_plain and not entries(nu):
             q1 = self.q0 + self.h*u
@@ -184,8 +179,7 @@ class Scheme:
 
     def add_phase(self, equations, unknowns, impulses, later=None,
                   changes=None):
-        """Add equations for pairs of unknowns and the like among the states.
-        """
+        """Add equations, for pairs of unknowns and what they resemble."""
         g, m = self.g, self.m
         states = [*m.q, *m.u, *m.mu]
         guesses = [states.index(x) for some, like in unknowns
@@ -197,13 +191,12 @@ class Scheme:
             kind for some, kind in kinds for _ in entries(some)])
         self.unknowns += [g.inputs[g.nodes[x][1]] for x in refs]
         self.phases.append(Graph.freeze(g, {
-            'residual': ([[x] for x in equations], 1),
+            'residual': equations,
             'slopes': (jacobian(g, equations, refs), len(refs))}))
 
     def states_at(self, q, u, mu, work, *others):
-        """The graph of the states at the end."""
-        out = stack(q, u, mu, self.work + work, *others)
-        return Graph.freeze(self.g, {'out': (out.rows, 1)})
+        return Graph.freeze(self.g, {
+            'out': stack(q, u, mu, self.work + work, *others)})
 
 
 class Path:
@@ -236,12 +229,10 @@ class Path:
 
 
 def entries(matrix):
-    """Entries of a vector, none of None."""
     return [x for x, in matrix.rows] if matrix else []
 
 
 def total(weights, matrices):
-    """A weighted sum."""
     first, *others = (Rational(float(w))*matrix
                       for w, matrix in zip(weights, matrices))
     return sum(others, first)
@@ -249,9 +240,7 @@ def total(weights, matrices):
 
 @lru_cache(maxsize=None)
 def nodes_of(count):
-    """Coefficients of Gauss's method, and of its polynomial at Lobatto's
-    nodes: ``a``, ``b``, ``c``, the integrals to these nodes, and the nodes.
-    """
+    """Gauss's ``a``, ``b``, ``c``; integrals to Lobatto's nodes, the nodes."""
     c = (leggauss(count)[0] + 1)/2
     ends = np.concatenate([
         [0], (Legendre.basis(count).deriv().roots().real + 1)/2, [1]])
@@ -274,7 +263,6 @@ def refuse(name, is_wrong, text, instead=INSTEAD):
 
 
 def check_equations(compiled, name, mu):
-    """Raise if the equations are not of the form that schemes need."""
     equations, graph = compiled.equations, compiled.equations.graph
     n, o = len(equations.q), len(equations.u)
     shape = {output: rows for output, (rows, _) in graph.outputs.items()}
@@ -317,7 +305,6 @@ def check_equations(compiled, name, mu):
 
 
 def check_mechanics(scheme, compiled, name):
-    """Raise if a scheme has no meaning for a model."""
     m, labels = scheme.m, compiled.equations.constraint_names
     moving = [m.time], m.called
     others = [labels[k] for k in scheme.rows if k not in scheme.hold]

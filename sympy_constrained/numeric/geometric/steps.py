@@ -26,9 +26,7 @@ MOST, SMALL, REDUNDANT, TINY = 50, 1e-6, 1e-11, 1e-300
 
 
 class Steps:
-    """The loop over steps of a scheme, compiled where possible; ``x`` is the
-    work array of the :class:`.Scheme`.
-    """
+    """The loop over steps, compiled if possible; ``x`` is the work array."""
 
     def __init__(self, compiled, name, order):
         is_composed = name == 'discrete-gradient'
@@ -63,7 +61,6 @@ class Steps:
         yield self.scheme.end, ('out',)
 
     def made(self, key, make):
-        """Code for all outputs."""
         compiled = self.compiled
         arguments = arguments_of(compiled.equations.t, self.scheme.inputs,
                                  compiled.constants, ())
@@ -89,9 +86,7 @@ class Steps:
         self.is_compiled = is_compiled(advance)
 
     def advance(self, origin, h, begin, count):
-        """Make steps from ``x``: their ends, fewer if one fails, and the
-        number of evaluations.
-        """
+        """Make steps from ``x``: the ends of good ones, and evaluations."""
         states = np.empty((count, self.states))
         made, evaluations = self.loop(
             self.parts, origin, h, begin, self.age, self.x, self.history,

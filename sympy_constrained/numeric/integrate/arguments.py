@@ -23,7 +23,6 @@ LIMITS = ('max_step', 'max_steps')
 
 
 def checked_units(units, compiled):
-    """Name -> text."""
     if units is None:
         return {}
     if not isinstance(units, Mapping):

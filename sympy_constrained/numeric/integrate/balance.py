@@ -72,7 +72,6 @@ class Balance:
         return {**terms, 'distances': self.distances(outputs)}
 
     def distances(self, outputs):
-        """Of states from the constraints, by residuals and gradients."""
         return np.concatenate([np.zeros((len(outputs['M']), 0)), *(
             np.abs(outputs[name][..., 0]/norms_of(
                 outputs[f'{name}_jacobian'])) for name in self.levels)], 1)
@@ -164,5 +163,4 @@ MESSAGES = row_message, residual_message, energy_message
 
 
 def product(matrices, vectors):
-    """Matrices times vectors, state by state."""
     return np.einsum('kij,kj->ki', matrices, vectors)

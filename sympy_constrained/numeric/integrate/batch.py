@@ -178,7 +178,6 @@ class Batch:
 
 
 def calls_python(compiled):
-    """Whether equations or inputs call functions of the user."""
     expressions = [*compiled.equations.graph.templates,
                    *compiled.inputs.expressions.values()]
     return bool(compiled.inputs.called) or any(

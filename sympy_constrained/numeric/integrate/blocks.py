@@ -53,7 +53,6 @@ class Start:
         self.t, self.y, self.t_bound = t, y, t_bound
 
     def integrator(self):
-        """SciPy's integrator here."""
         left = abs(self.t_bound - self.t)
         return self.method(
             self.fun, self.t, self.y, self.t_bound,
@@ -118,7 +117,6 @@ class Blocks:
             t, y, rates, begins, steps, parameters)
 
     def _made(self, solver, t, x):
-        """The same, the code that is watched, and arrays in use."""
         compiled, projector = self.run.compiled, self.run.projector
         rates, constants = compiled.native_rates(solver, self.run.rates.work)
         watched = compiled.kept('watched', lambda: watched_code(compiled))
@@ -161,10 +159,7 @@ class Blocks:
     # -- blocks ----------------------------------------------------------
 
     def advance(self):
-        """Make ordinary steps.
-
-        Returns their number, and whether the integrator ends with them.
-        """
+        """Make ordinary steps; their number, and whether they are the last."""
         run = self.run
         self.waiting -= 1
         if run.ahead is not None or self.waiting >= 0:
@@ -200,10 +195,7 @@ class Blocks:
         return steps, is_ahead
 
     def pieces(self, solver, most):
-        """Begins and ends of at most so many pieces between kinks of tables.
-
-        The times where they meet are the third row.
-        """
+        """Begins and ends between kinks of tables, and the times of these."""
         run, end = self.run, self.run.span[1]
         found = [(solver.t, solver.t_bound, run.stop)]
         while run.kinks and found[-1][2] != end and len(found) < most:
@@ -224,8 +216,7 @@ class Blocks:
             run.passages.forget(stops[k - 1] if k else None)
 
     def block(self, solver, times, most) -> Block | None:
-        """At most so many steps that follow, up to one that is not ordinary.
-        """
+        """At most so many steps, up to one that is not ordinary."""
         run, n, most = self.run, len(solver.y), int(min(self.length, most))
         code = self.code(solver.t, solver.y[:self.run.size])
         if code is None:
@@ -255,7 +246,6 @@ class Blocks:
                      reason == self.loop.FULL, K if is_kept else None)
 
     def path(self, rates, t, h, y, K, is_kept):
-        """The interpolant of a step, whose first stages ``K`` may be kept."""
         tableau = self.tableau
         for k in range(self.loop.needed(tableau) if is_kept else 0,
                        len(tableau.c)):
@@ -263,9 +253,7 @@ class Blocks:
         return Interpolant(t, h, y, h*(tableau.extension.T@K))
 
     def checked(self, block):
-        """How many steps of a block are ordinary, and whether a singular
-        configuration is ahead of them.
-        """
+        """How many steps are ordinary; whether a singularity is ahead."""
         run = self.run
         t, x = block.t, block.y[:, :run.size]
         watched = self.watch(
@@ -287,10 +275,7 @@ class Blocks:
         return steps, False
 
     def accept(self, block, steps, times):
-        """Look for events in steps, record what is due, and move on.
-
-        Returns whether the state has jumped.
-        """
+        """Look for events, record what is due, move on; whether it jumped."""
         run, done, end, state = self.run, 0, None, None
         try:
             for k in run.events.doubtful(steps, self.values(block, steps)):
@@ -315,10 +300,7 @@ class Blocks:
         return end is not None and run.end_at(end, state)
 
     def values(self, block, steps):
-        """Values of the event functions at parts of steps.
-
-        None if every step has to be examined in Python.
-        """
+        """Event functions at parts of steps, None to examine all in Python."""
         run = self.run
         if run.pieces is not None:
             return None
@@ -347,7 +329,6 @@ class Blocks:
         return begins, ends
 
     def record(self, block, times, last):
-        """Record the outputs of a block up to the time ``last``."""
         run = self.run
         t, y = (block.t[1:], block.y[1:]) if run.times is None else (
             times[:len(block.outputs)], block.outputs)
@@ -367,10 +348,7 @@ def watched_code(compiled):
 
 
 def is_compiled(function):
-    """Whether a function of numba is compiled, here or in its files.
-
-    Its index is empty for files of another version of numba or the source.
-    """
+    """Whether a function of numba is compiled, here or in current files."""
     files = getattr(getattr(function, '_cache', None), '_cache_file', None)
     index = getattr(files, '_load_index', dict)
     return bool(function.overloads or index())

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from sympy import Basic, Matrix, sympify
 
 from ...errors import check_kind
-from ...graph import Graph
 from ..compiled import compile_equations
 from ..names import by_label, label
 
@@ -79,10 +78,8 @@ class Further(NamedTuple):
 
     def __call__(self, equations):
         g, out = equations.graph.load()
-        shapes = equations.graph.outputs
-        return replace(equations, graph=Graph.freeze(g, {
-            **{name: (rows, shapes[name][1]) for name, rows in out.items()},
-            'further': ([[g.input(x)] for x in self.symbols], 1)}))
+        return replace(equations, graph=equations.graph.updated(
+            g, out, further=[*map(g.input, self.symbols)]))
 
 
 def compiled_with(events, model, constants, inputs, varied=()):
@@ -110,10 +107,7 @@ def compiled_with(events, model, constants, inputs, varied=()):
 
 
 class CrossingFunction:
-    """A :class:`Crossing` as a function of ``(t, x)``.
-
-    ``after`` are expressions of the states after a jump, None without.
-    """
+    """A :class:`Crossing` as a function; ``after`` are states of a jump."""
 
     def __init__(self, crossing, compiled):
         self.terminal, self.direction = crossing.terminal, crossing.direction

@@ -115,9 +115,7 @@ def dae_form(model, start, t=0., constants=None, inputs=None) -> DAEForm:
 
 
 def form_at(compiled, t, x, work=()):
-    """The :class:`DAEForm` at a state; with the outputs ``work`` the work is
-    the last entry of ``y``.
-    """
+    """The :class:`DAEForm` at a state; the last entry may be the work."""
     solver = compiled.linear_solver(t, x)
     size = len(compiled.unknowns)
     rows, columns = map(tuple, solver.kept or (range(size),)*2)
@@ -182,17 +180,14 @@ def dae_graph(compiled, rows, columns, kept, work):
             [[x] for x in rates])))
     x = [g.input(item, dynamic=True) for item in equations.states]
     graph = Graph.freeze(g, {
-        'residual': ([[e] for e in residual], 1),
+        'residual': residual,
         'by_y': (jacobian(g, residual, x), ns),
         'by_yp': (jacobian(g, residual, derivatives), len(names))})
     return graph, symbols, tuple(names), np.array(algebraic)
 
 
 def corrected_rows(compiled, out, kept):
-    """Constraints imposed by corrections, which replace no row of ``W``.
-
-    Positions of states, gradient, residual and name of each.
-    """
+    """Corrections, which replace no row of ``W``: states, gradients, names."""
     replaced = {'velocity': set(compiled.equations.constraint_rows)}
     names = iter(compiled.residual_names)
     rows = []
@@ -205,10 +200,7 @@ def corrected_rows(compiled, out, kept):
 
 
 def dynamic_rows(equations, g, out, rows, z):
-    """The rows of ``W z = r``, constraint rows replaced by velocity residuals.
-
-    Also which rows were replaced.
-    """
+    """Rows of ``W z = r`` or velocity residuals, and which are the latter."""
     velocity = {i: k for k, i in equations.constraint_rows.items()
                 if k < len(out['velocity'])}
     residual = [

@@ -3,12 +3,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
+from scipy.integrate import OdeSolution
 from scipy.interpolate import CubicHermiteSpline
 
 
 class Interpolant(NamedTuple):
-    """The interpolant of a step, as a function of time."""
-
     t: float
     h: float
     y: np.ndarray
@@ -28,35 +27,26 @@ class Piece(NamedTuple):
     shift: np.ndarray
 
     def __call__(self, times):
-        """States in rows."""
         part = (times - self.start)/(self.end - self.start)
-        states = np.atleast_2d(self.path(times).T)[:, :len(self.shift)]
-        return states + part[:, None]*self.shift
+        return self.path(times)[:len(self.shift)] + np.outer(self.shift, part)
 
 
-class DenseOutput:
+class DenseOutput(OdeSolution):
     """The pieces of a run, forward or backward in time."""
 
     def __init__(self, pieces):
-        self.pieces = tuple(pieces)
-        self._sign = 1 if pieces[0].end > pieces[0].start else -1
-        self._ends = self._sign*np.array([piece.end for piece in pieces])
+        super().__init__(
+            [pieces[0].start, *(piece.end for piece in pieces)], pieces)
 
     def __call__(self, times):
         """States in rows at times inside the run."""
-        owners = np.searchsorted(self._ends, self._sign*times)
-        owners = np.minimum(owners, len(self.pieces) - 1)
-        states = np.empty((len(times), len(self.pieces[0].shift)))
-        for k in np.unique(owners):
-            here = owners == k
-            states[here] = self.pieces[k](times[here])
-        return states
+        if not len(times):
+            return np.empty((0, len(self.interpolants[0].shift)))
+        return super().__call__(times).T
 
 
 def hermite(t, x, rates, events):
-    """Cubics with the values and rates of the outputs, parabolas between
-    an output and a jump, lines between jumps.
-    """
+    """Cubics of values and rates; parabolas to jumps, lines between them."""
     if len(t) < 2:
         return lambda times: np.repeat(x, len(times), axis=0)
     sign = 1 if t[-1] > t[0] else -1

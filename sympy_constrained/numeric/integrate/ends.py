@@ -8,8 +8,7 @@ TROUBLE = SingularEquationsError, NotFiniteError
 
 # The pace is checked after this many steps.
 PACE = 10_000
-# A run ends after this many consecutive steps shorter than HARDLY, relative
-# to the time.
+# A run ends after so many steps in a row shorter than HARDLY of the time.
 STALLED, HARDLY = 200, 1e-14
 
 COMPILING = ("Compiling the loop of the integrator, once on this computer. "
@@ -62,7 +61,6 @@ class Pace:
                 f"{self.max_steps:g}")
 
     def is_stalled(self, t_old, t):
-        """Whether many steps in a row have not advanced the time."""
         size = max(abs(t), abs(self.end - self.start))
         self.stalled += 1
         if abs(t - t_old) > HARDLY*size:

@@ -147,9 +147,7 @@ class Events:
         return result
 
     def locate(self, crossed, state) -> float | None:
-        """Record the zeros up to the first that is terminal or has a jump;
-        return its time.
-        """
+        """Record zeros up to the first that ends or jumps; return its time."""
         zeros = sorted((self._zero(i, state, start, end), i)
                        for i, start, end in crossed)
         if crossed[0][2] < crossed[0][1]:
@@ -166,7 +164,6 @@ class Events:
         return None
 
     def follow_jump(self, t, x):
-        """Continue with the states after a jump."""
         self.found[-1] = replace(self.found[-1], after=np.array(x))
         now = {event.index for event in takewhile(
             lambda event: abs(event.t - t) <= ROUNDED*max(1, abs(t)),
@@ -271,7 +268,6 @@ class SingularEvent:
         self.solver = None
 
     def with_equations(self, compiled):
-        """The event of a run."""
         return SingularEvent(compiled, self.threshold, self.terminal)
 
     def __call__(self, t, x):

@@ -54,8 +54,7 @@ FINEST = 1/64
 GRID, SEARCHED = 33, (1, 2, 4, 8)
 # Number of accepted states to keep, and of knots of the polynomial.
 KEPT, KNOTS = 400, 4
-# Multiples of EDGE at which the integrator stops on its way, so that the
-# polynomial has knots.
+# Multiples of EDGE at which the integrator stops, for knots.
 STAGES = 7, 5, 3, 1
 # Ends of a passage to try, in parts of the distance before the zero.
 BEHIND = 1, 0.75, 0.5, 0.25
@@ -156,9 +155,7 @@ class PassageFinder:
         self.times, self.states = t[-KEPT:], y[-KEPT:]
 
     def ordinary(self, t, y, watched):
-        """The states of a block that follow the first one, as a function that
-        accepts some of them, and the numbers of doubtful steps.
-        """
+        """States of a block, to be accepted, and numbers of doubtful steps."""
         _, _, least, largest, is_open, rows = watched
         largest = np.maximum.accumulate(np.maximum(largest, self.largest))
         ratio = least/largest
@@ -177,19 +174,14 @@ class PassageFinder:
         return accept, np.flatnonzero(is_near | is_open[:-1])
 
     def forget(self, t):
-        """Forget the states that were accepted before a time."""
         first = int(np.argmax(self.times == t))
         self.times, self.states = self.times[first:], self.states[first:]
 
     def clear(self, end):
-        """Find no singular configuration before a time."""
         self._cleared = sorted((self.times[-1], end))
 
     def find(self, t, x, path):
-        """An :class:`Approach` within the step to ``t``, or None.
-
-        ``path`` is the interpolant of the step, ``t -> y``.
-        """
+        """An :class:`Approach` on the ``path`` of a step, or None."""
         begin, first, before = self._last
         if self._cleared and self._cleared[0] <= begin <= self._cleared[1]:
             return None

@@ -26,9 +26,7 @@ def rate_of_work(outputs, speeds, accelerations):
 
 
 def work_outputs(compiled):
-    """Names of the outputs that the power needs, none if the energy is
-    constant or unknown.
-    """
+    """Outputs that the power needs; none if it is zero or unknown."""
     if not (compiled.has('energy') and compiled.has('power')):
         return ()
     graph = compiled.equations.graph
@@ -59,7 +57,6 @@ def constraints_work(equations):
 
 
 def act_across(equations):
-    """Whether reactions are no ``A^T lam``."""
     _, out = equations.graph.load(None, ('A', 'W'))
     motion = len(equations.unknowns) - len(equations.multipliers)
     forces = [*zip(*out['W'][:len(equations.u)])][motion:]

@@ -31,10 +31,7 @@ class Rates:
         self._quick = None, None        # a solver, and its compiled rates
 
     def __call__(self, t, y):
-        """Rates, nan where the equations have none.
-
-        An integrator answers nan with a shorter step.
-        """
+        """Rates, nan where there are none, which makes the step shorter."""
         try:
             rates = self._rates(t, y)
             if self.feedback is not None:
@@ -70,7 +67,6 @@ class Rates:
         return rates
 
     def jacobian(self, t, y):
-        """Derivatives of the rates by the states."""
         slopes = self.feedback is None and self.compiled.slopes(
             self.rank.solver, self.work)
         if slopes:
@@ -85,10 +81,7 @@ class Rates:
         return self.differences(t, y)
 
     def differences(self, t, y):
-        """The same from differences of the rates.
-
-        SciPy's take ``atol`` as the size of a zero state, often too small.
-        """
+        """The same from differences; SciPy's are poor at states of zero."""
         size = np.maximum(np.abs(y), SMALL*size_of(y))
         return approx_fprime(
             y, partial(self, t), np.sqrt(np.finfo(float).eps)*size)

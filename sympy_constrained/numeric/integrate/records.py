@@ -20,7 +20,6 @@ class Records:
 
     @property
     def last(self):
-        """Time of the last output, None without any."""
         return self._parts[-1]['t'][-1] if self._parts else None
 
     def add(self, t, y, is_exact, rates=None):
@@ -86,7 +85,6 @@ def recorded(compiled):
 
 
 def assembled(compiled, columns=None, p=None, **fields) -> Trajectory:
-    """The trajectory of recorded outputs, possibly none."""
     columns = nothing(compiled) if columns is None else {
         name: columns[name] for name in (*ARRAYS, *ENERGY)}
     known = [compiled.has(name) for name in ('energy', 'power')]
@@ -120,7 +118,6 @@ def nothing(compiled):
 
 
 def check_reactions(reactions):
-    """Raise unless these are joint reactions, or None."""
     if reactions is not None and not hasattr(reactions, 'function'):
         raise TypeError(
             f"`reactions` is {reactions!r}. Pass the result of "

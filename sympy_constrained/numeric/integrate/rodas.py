@@ -53,7 +53,6 @@ class Rodas5P(Radau):
 
     @staticmethod
     def tableau():
-        """The fields of the :class:`.Tableau`."""
         a, mixed = np.zeros((2, 8, 8))
         for k in range(8):
             a[k, :k], mixed[k, :k] = STAGES[k], MIXED[k]

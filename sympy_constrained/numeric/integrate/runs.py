@@ -113,7 +113,6 @@ class Integration:
             raise self.stopped(Reason.SINGULAR, str(error)) from error
 
     def stopped_by(self, trouble):
-        """The end where equations have no rates, or steps vanish."""
         return self.stopped(*cause_of(
             trouble, self.compiled.equations.when_singular))
 

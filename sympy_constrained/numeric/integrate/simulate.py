@@ -319,7 +319,6 @@ def _start(compiled, t, x, initial, tolerance, is_projected):
 
 
 def _checked_end(trajectory, t, raised, throw):
-    """Return the trajectory, or raise an error that carries it."""
     reason = trajectory.reason
     cause = raised if reason in (Reason.ERROR, Reason.INTERRUPTED) else None
     if throw and not trajectory.success and (
@@ -332,7 +331,6 @@ def _checked_end(trajectory, t, raised, throw):
 
 
 def _with_gains(compiled, span, x, stabilization, solver, options):
-    """The equations with Baumgarte's terms, and the gains."""
     variant = compiled.variant(stabilized)
     values = dict(zip(compiled.constants, compiled.parameters()))
 

@@ -75,7 +75,6 @@ class Run(Integration):
     # -- the loop --------------------------------------------------------
 
     def make_steps(self, progress, method, **options):
-        """Make steps to the end, or until something stops them."""
         try:
             self._make_steps(method, progress, options)
         except Stop:
@@ -164,9 +163,7 @@ class Run(Integration):
                 method)(self.rates, begin, y, end, **options)
 
     def step(self, solver):
-        """One step; False if a singular configuration is ahead or the rank
-        has risen within the step, so that the integrator cannot continue.
-        """
+        """One step; False if a singularity is ahead or the rank has risen."""
         t_old, self.rates.trouble = self.t, None
         changes = len(self.rank.changes)
         if self.feedback is not None:
@@ -205,7 +202,6 @@ class Run(Integration):
         return lambda s: y if s == t else self.projected(s, path(s))[0]
 
     def advance(self, solver):
-        """Let the integrator make its step."""
         try:
             solver.step()
         except (ValueError, np.linalg.LinAlgError) as error:
@@ -218,8 +214,7 @@ class Run(Integration):
             raise self.failure()
 
     def with_new_rows(self, t, y):
-        """The state where the rank rises, from which a new integrator starts.
-        """
+        """The state where the rank rises, where a new integrator starts."""
         far = distances(self.compiled, t, y[:self.size]).relative
         if far > NEAR:
             raise self.stopped(
@@ -254,9 +249,7 @@ class Run(Integration):
         return False
 
     def end_within(self, t_old, t, y, path, state):
-        """Look for events in a step; the time of the first that is terminal
-        or a jump, or None.
-        """
+        """Look for events; the time of the first that ends or jumps."""
         end = None
         crossed = self.events and self.events.crossed(
             t_old, t, y[:self.size], path)
@@ -270,10 +263,7 @@ class Run(Integration):
         return end
 
     def end_at(self, end, state, rates=None):
-        """End the run at a terminal event, or let the state jump.
-
-        Returns whether it jumps.
-        """
+        """End the run at a terminal event, or jump; whether it jumps."""
         event, self.t, self.last = self.events.last, end, state(end)
         is_last = self.events.is_terminal
         if self.records.last != end and (is_last or self.times is None):
@@ -361,7 +351,6 @@ class Run(Integration):
         return True
 
     def is_inside(self, t):
-        """Whether a time is before the end of the run."""
         return self.forward*(self.span[1] - t) > 0
 
     def is_at_edge(self):
@@ -402,7 +391,6 @@ class Run(Integration):
         self.accept(self.t, passage.end, end, path, path, path.derivative)
 
     def end_of(self, passage, limit, rtol, atol):
-        """State and path at the end of a passage, or None."""
         t, y = passage.end, passage.path(passage.end)
         rounding = passage.rounding(
             self.passages.condition(self.t, self.last[:self.size]))
@@ -424,7 +412,6 @@ class Run(Integration):
     # -- ends ------------------------------------------------------------
 
     def failure(self):
-        """The reason why the integrator gave up."""
         return self.stopped_by(self.rates.trouble)
 
     # -- outputs ---------------------------------------------------------
@@ -434,7 +421,6 @@ class Run(Integration):
         self.record_all(np.array([t]), y[None], rates and rates(t))
 
     def record_all(self, t, y, rates=None):
-        """Add several outputs."""
         if self.first is not None and rates is None:    # all at once
             begin, state = self.first
             t, y = np.append(begin, t), np.vstack([state, y])
@@ -454,7 +440,6 @@ class Run(Integration):
             self.record(t, y)
 
     def record_due(self, t, state, rates):
-        """Record the output times up to ``t``."""
         while self.times is not None and self.next_output < len(self.times):
             due = self.times[self.next_output]
             if self.forward*(due - t) > 0:

@@ -47,12 +47,10 @@ class Tape:
         return cls(run.compiled, method)
 
     def add(self, run, begins, ends, y, t, x):
-        """Add steps that the run has made with its solver."""
         solver, n = run.rank.solver, run.size
         self.parts.append(Part(
             begins, ends, y[:n].copy(), solver, run.projector
             and run.projector.rows(solver, begins[0], y[:n]), t, x[:n].copy()))
 
     def end_with(self, **what):
-        """Let the last part end with an event."""
         self.parts[-1] = self.parts[-1]._replace(**what)

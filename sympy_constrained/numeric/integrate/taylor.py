@@ -29,8 +29,7 @@ ROUGH = {'select', 'fabs', 'floor', 'ceil'}
 # Above this number of operations times the squared order heyoka's code is
 # compact: three times as slow, and made in seconds instead of minutes.
 LARGE = 100_000
-# Relative difference of rates from those of the equations that rounding
-# explains.
+# Relative difference of rates that rounding explains.
 DIFFERENT = 1e-6
 # A block ends when projection moves states by more than this multiple of the
 # tolerance, and of this part of the largest state.

@@ -84,7 +84,6 @@ class CarriedRank:
         return False
 
     def _still_holds(self, W, r, t, x, drift):
-        """Whether the kept decision needs no review."""
         solver = self.solver.first
         if solver.kept is None:         # full rank; LU notices a loss at a
             self._watch_sign(W)         # step, the sign one between steps
@@ -152,10 +151,7 @@ class CarriedRank:
                 for name in ('z', 'rank', 'condition')]
 
     def _solve_all(self, W, r, t, x) -> Solution:
-        """One of them.
-
-        It may lie before the last change, where the earlier rank holds.
-        """
+        """One of them, perhaps before the last change of rank."""
         drift = 0. if self.solver.kept is None else self._drift(t, x)
         rounding = partial(self.compiled.rounding, t, x)
         try:

@@ -94,10 +94,7 @@ def is_regular(compiled, solver, t, x, p, W=None):
 
 
 def _neighbours(compiled, t, base, p, is_on_set):
-    """States near ``base`` on the constraint set, and the size of ``W``.
-
-    Two states, or a closer one if these cannot be projected.
-    """
+    """Two states near ``base`` on the constraints, and the size of ``W``."""
     steps = step_sizes(compiled, t, base, p)
     if is_on_set:
         with suppress(NotFiniteError):          # outside a domain
@@ -207,8 +204,7 @@ def sizes(x):
 
 
 def step_sizes(compiled, t, x, p):
-    """The size of each state; of zeros, the step that changes ``W`` by one.
-    """
+    """Sizes of states; of zeros, the step that changes ``W`` by one."""
     steps = sizes(x)
     is_zero = steps > np.abs(x)
     equations = compiled.equations

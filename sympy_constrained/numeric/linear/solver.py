@@ -157,7 +157,6 @@ class LinearSolver:
 
     @property
     def first(self):
-        """The solver of the first diagonal block, or of all."""
         return self.base or self
 
     @cached_property
@@ -167,8 +166,7 @@ class LinearSolver:
 
     @property
     def leaves_out_rows_only(self):
-        """Whether ``W z = r`` is solved by leaving out constraint rows alone.
-        """
+        """Whether the solution leaves out constraint rows and nothing else."""
         return self.contradiction == 'error' and (
             self.kept is None
             or np.count_nonzero(self.kept[0] < self.motion) == self.motion)
@@ -181,7 +179,6 @@ class LinearSolver:
 
     @cached_property
     def scale(self):
-        """Factors of the entries of ``W``, shape (s, s)."""
         return np.outer(self.row_scale, self.column_scale)
 
     def is_outgrown(self, matrix):
@@ -245,7 +242,6 @@ class LinearSolver:
         return (z*self.column_scale, np.full(len(z), self.rank), condition)
 
     def _solve_blocks(self, matrices, rights, solve_each):
-        """The same block by block."""
         first, *others = self.copies
         block = matrices[:, first[:, None], first]
         found = self.base.solve_many(block, rights[:, first], solve_each)

@@ -151,8 +151,8 @@ def check_contradictions(compiled, t, x, p=None):
     for level in levels:
         for j, i, rest in multiples(
                 g, out[level], out[f'{level}_jacobian'], states):
-            size = compiled.output(Graph.freeze(
-                g, {'x': ([[rest]], 1)}), 'x')(t, x, p).item()
+            size = compiled.output(
+                Graph.freeze(g, {'x': [rest]}), 'x')(t, x, p).item()
             if abs(size) > TOLERANCE:
                 raise InconsistentConstraintsError(
                     f"{names[j]} is a multiple of {names[i]} plus {size:g}, "
@@ -201,18 +201,13 @@ def negative_mass(compiled, t, x):
 
 
 def is_symmetric(graph, name):
-    """Whether an output is symmetric at every state.
-
-    SymPy's KanesMethod has constraint rows among those of its mass matrix.
-    """
+    """Whether an output is symmetric; SymPy's mass matrix may not be."""
     g, out = graph.load(None, (name,))
     return all(map(g.same_value, sum(out[name], []), chain(*zip(*out[name]))))
 
 
 def mass_spectrum(compiled, M):
-    """Eigenvalues and eigenvectors of mass matrices, scaled to a diagonal of
-    ones; empty unless they are those of all speeds.
-    """
+    """Eigenvalues and vectors of scaled mass matrices, if of all speeds."""
     if M.shape[-2:] != (len(compiled.u_index),)*2:
         M = M[..., :0, :0]
     return spectrum(M)
@@ -228,7 +223,6 @@ def spectrum(M):
 
 
 def violations(compiled, correction, tolerance):
-    """Names of the constraints that a state violates, and a text."""
     bad = np.flatnonzero(
         correction.distances > tolerance*size_of(correction.x))
     names = compiled.residual_names

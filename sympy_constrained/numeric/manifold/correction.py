@@ -72,7 +72,7 @@ def newton_graph(equations, rows, stages=None, step=None):
         if change is None:
             return None
         changes += [g.dot(row, change) for row in G] if G else change
-    return staged(g, {'out': ([[x] for x in (*changes, *used, *others)], 1),
+    return staged(g, {'out': [*changes, *used, *others],
                       'checks': (checks, 2)}, stages or ())
 
 
@@ -89,9 +89,7 @@ def residuals(g, out, step):
 
 
 def distances_of(g, A, values, rows):
-    """Residuals of independent rows by their gradients ``A``, and of others
-    by the usual gradient.
-    """
+    """Residuals by gradients ``A``, or by the usual one for other rows."""
     squares = [g.dot(row, row) for row in A]
     usual = g.sum(squares[k] for k in rows)
     sizes = [size(g, x) for x in values]
@@ -143,10 +141,7 @@ class Projector:
         self._code = None, None         # rows and the machine code for them
 
     def __call__(self, t, x, solver):
-        """A :class:`.Correction` of ``x``, and its relative distance before.
-
-        ``solver`` is the :class:`.LinearSolver` of the motion.
-        """
+        """The :class:`.Correction` of ``x``, and its distance before."""
         quick = None
         if self.is_simple:
             rows = self.rows(solver, t, x)
@@ -168,7 +163,6 @@ class Projector:
         return self._known[1]
 
     def _rows(self, solver, t, x):
-        """The same, decided at a state."""
         equations = self.compiled.equations
         outputs, where = equations.graph.outputs, equations.constraint_rows
         holonomic, velocity = (outputs[name][0] for name in LEVELS)
@@ -192,10 +186,7 @@ class Projector:
         return chosen if is_enough else None
 
     def quick(self, t, x, rows):
-        """Gauss-Newton steps in machine code, or None where they fail.
-
-        The result is that of a call, without residuals.
-        """
+        """Gauss-Newton steps in machine code, without residuals, or None."""
         if rows is None:
             return None
         if self._code[0] is not rows:
@@ -227,7 +218,6 @@ class Projector:
 
 
 def newton_code(compiled, rows, *step):
-    """The machine code of :func:`newton_graph`, or None."""
     def made():
         with suppress(ConstrainedDynamicsError):    # a row has no gradient
             stages = []

@@ -18,10 +18,7 @@ HALVINGS = 10
 
 @dataclass(frozen=True, eq=False)
 class Correction:
-    """A corrected state and its residuals.
-
-    ``distances`` are residuals divided by the norm of their gradient.
-    """
+    """A state; ``distances`` are residuals by norms of their gradients."""
 
     x: np.ndarray
     residuals: np.ndarray
@@ -165,9 +162,7 @@ def gauss_newton_many(compiled, name, index, t, x, p):
 
 
 def pseudo_inverses(matrices, cuts):
-    """Of matrices with rows of any length, without singular values below
-    ``cuts``.
-    """
+    """Of matrices, without singular values below ``cuts``."""
     norms = norms_of(matrices)
     return np.linalg.pinv(matrices/norms[..., None], np.minimum(
         cuts, LARGEST_CUT))/norms[:, None]

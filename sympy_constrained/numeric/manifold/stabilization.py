@@ -9,7 +9,6 @@ import numpy as np
 from sympy import Dummy
 
 from ...errors import UnsupportedFeatureError
-from ...graph import Graph
 from ..names import number
 from ..tolerances import LEAST_CUT
 from .correction import LEVELS, Projector, newton_code
@@ -17,15 +16,13 @@ from .projection import (
     coordinate_metric, least_norm_step, mass_metric, norms_of)
 
 
-# Residuals decay within this number of steps; the length of a step is that of
-# the last step of a trial.
+# Residuals decay within so many steps, of the length of a trial's last one.
 STEPS_OF_DECAY = TRIAL_STEPS = 10
 STEP = Dummy('h')
 GAINS = Dummy('alpha', nonnegative=True), Dummy('beta', nonnegative=True)
 
 
 def is_gains(stabilization):
-    """Whether this is a pair of nonnegative numbers."""
     try:
         return len(stabilization) == 2 and min(
             map(number, stabilization)) >= 0
@@ -61,7 +58,7 @@ def check_rows(equations):
 def stabilized(equations):
     """The equations with the gains :data:`GAINS` as constants."""
     check_rows(equations)
-    where, shapes = equations.constraint_rows, equations.graph.outputs
+    where = equations.constraint_rows
     g, out = equations.graph.load()
     alpha, beta = (g.input(gain) for gain in GAINS)
     holonomic = len(out['holonomic'])
@@ -71,9 +68,8 @@ def stabilized(equations):
             change = g.add(g.mul(g.constant(2), change), g.mul(
                 g.mul(beta, beta), out['holonomic'][k][0]))
         out['b'][k] = out['r'][where[k]] = [g.sub(out['b'][k][0], change)]
-    graph = Graph.freeze(g, {name: (rows, shapes[name][1])
-                             for name, rows in out.items()})
-    return replace(equations, graph=graph, is_stabilized=True)
+    return replace(equations, graph=equations.graph.updated(g, out),
+                   is_stabilized=True)
 
 
 def trial_gain(run, method, **options):
@@ -109,10 +105,7 @@ class Feedback:
         self._code = None, None         # a solver, and machine code for it
 
     def begin(self, solver, chosen):
-        """Take the length of the step that the integrator will try.
-
-        ``chosen`` is the :class:`.LinearSolver` of the motion.
-        """
+        """Take the length of the next step, and the solver of the motion."""
         x = solver.y[:len(self.compiled.states)]
         if self._code[0] is not chosen:
             rows = self.projector.rows(chosen, solver.t, x)
@@ -126,7 +119,6 @@ class Feedback:
         solver.f = solver.fun(solver.t, solver.y)
 
     def correct(self, t, x, rates):
-        """Add the terms to the rates of the states."""
         if self.step is None or not np.isfinite(rates).all():
             return
         q, u = self.compiled.q_index, self.compiled.u_index

@@ -178,9 +178,7 @@ class RecursiveEquations:
         return np.linalg.pinv(C.T)@lam[use]
 
     def _solved(self, t, x, p):
-        """Rates and multipliers, and the independent rows: those of the first
-        state while they determine the motion.
-        """
+        """Rates, multipliers, and the independent rows while they suffice."""
         t, x, values = float(t), np.ascontiguousarray(x), self.parameters(p)
         key = None if p is None else values.tobytes()
         function, cut, fault = self._decided.get(key), DEPENDENT, True

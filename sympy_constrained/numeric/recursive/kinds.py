@@ -146,9 +146,7 @@ class Writing:
         return list(map(of, refs))
 
     def code(self, refs, checks=()):
-        outputs = {'out': ([[ref] for ref in refs], 1)}
-        if checks:
-            outputs['checks'] = checks, 2
+        outputs = {'out': refs, 'checks': (checks, 2)}
         return NativeFunction(
             Graph.freeze(self.g, outputs), ('out',), arguments_of(
                 self.time, self.arrays['x'], self.arrays['p'],
@@ -182,11 +180,6 @@ class Parts(NamedTuple):
             [*body.dependent.values()], [body.mass], [*chain(*body.inertia)],
             [*body.load], [*chain(*chain(*loads))])
 
-    def from_flat(self, refs):
-        """The parts of the same sizes from all references in a row."""
-        refs = iter(refs)
-        return Parts(*([next(refs) for _ in part] for part in self))
-
 
 class Kernels:
     """Compiled kernels of one kind of joint."""
@@ -195,7 +188,8 @@ class Kernels:
         self.builder, self.is_root = builder, is_root
         self.speeds = len(parts.forces)
         work = Writing(builder.time)
-        parts = parts.from_flat(work.copied(builder, [*chain(*parts)]))
+        refs = iter(work.copied(builder, [*chain(*parts)]))
+        parts = Parts(*([next(refs) for _ in part] for part in parts))
         self.kept = self.needed_later(work.g, parts)
         self.go = self.write_go(work, parts)
         self.fold = self.write_fold(parts)

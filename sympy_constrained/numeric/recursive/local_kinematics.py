@@ -10,7 +10,6 @@ REMEDY = ("Pass `recursion=False` (or 'auto') for the ordinary form, which "
 
 
 def refused(fact):
-    """The error for a model that has no recursive equations."""
     return UnsupportedFeatureError(
         f"The recursive equations do not cover this model: {fact} {REMEDY}")
 
@@ -20,7 +19,6 @@ class LocalKinematics(Kinematics):
 
     @remembered
     def _depths(self, neighbours):
-        """Number of steps from the inertial frame to every frame."""
         depth = {None: -1}
         for frame, parent in self._tree(self.frame, neighbours).items():
             depth[frame] = depth[parent] + 1
@@ -57,9 +55,7 @@ class LocalKinematics(Kinematics):
 
     @remembered
     def carrier(self, frame):
-        """The first frame towards the inertial one that does not move in
-        the others between them.
-        """
+        """The first frame inwards that does not move in those before it."""
         parents, way = self.oriented, [frame]
         while way[-1] != self.frame:
             parent = parents.get(way[-1])

@@ -40,9 +40,7 @@ ACTS = ("a constraint row that was redundant begins to act at t = {:.6g}, or "
 
 def prepared(equations, span, x, times, method, stabilization, others,
              initial, tolerance, **options):
-    """The :class:`RecursiveRun` of ``simulate``; ``others`` maps names of
-    arguments without a meaning here to whether they were given.
-    """
+    """The run; ``others`` maps what has no meaning to whether given."""
     given = [f'`{name}`' for name, is_given in others.items() if is_given]
     if method not in METHODS:
         given.append(f'`method={method!r}`')
@@ -162,9 +160,7 @@ class RecursiveRun(BlockRun):
         self.attempts, self.reached = iter(ATTEMPTS), self.t
 
     def choose_rows(self):
-        """Choose independent rows at the present state; whether they are
-        others than before.
-        """
+        """Choose independent rows here; whether they have changed."""
         rows, self.chosen_at = self.equations.independent(
             self.t, self.x), self.t
         if self.rows == rows:
@@ -190,7 +186,6 @@ class RecursiveRun(BlockRun):
         self.due = int(self.times is not None and self.times[0] == self.t)
 
     def block(self, count):
-        """Make at most so many steps."""
         levels, count = (
             self.levels, min(count, self.pace.left(self.made))
         ) if self.projects else (self.without_projection, 1)
@@ -228,7 +223,6 @@ class RecursiveRun(BlockRun):
 
     @property
     def without_projection(self):
-        """The levels of steps without projection."""
         return np.where([1, 1, 0, 0, 0], self.levels, 0)
 
     def made_steps(self, count, levels):
@@ -281,9 +275,7 @@ class RecursiveRun(BlockRun):
                 "state beside it")
 
     def go_back(self):
-        """Go back to a state from which another step may be made; whether
-        there is one.
-        """
+        """Go back to a state that allows another step, if there is one."""
         t = np.array([t for t, _, _ in self.last_states])
         steps = np.abs(np.diff(t))
         if not len(steps):
@@ -306,7 +298,6 @@ class RecursiveRun(BlockRun):
         return self.stopped(*cause_of(trouble, None))
 
     def failure(self):
-        """The reason of steps that cannot be made."""
         with self.stopping():
             self.equations.rhs(self.t, self.x)
         if self.on_set and self.made_steps(1, self.without_projection)[
@@ -330,9 +321,7 @@ class RecursiveRun(BlockRun):
                 self.noisy.append(t)
 
     def is_noise(self, t, x):
-        """Whether the smallest changes of speeds change rates and multipliers,
-        as near a singular configuration.
-        """
+        """Whether tiny changes of speeds change rates: a near singularity."""
         q, n = len(self.equations.coordinates), len(x)
         y, p = x.copy(), self.equations.p
         y[q:] *= 1 + NUDGE*np.cos(2.4*np.arange(n - q))

@@ -68,9 +68,7 @@ def loads_of(tree, loads):
 
 
 def local_loads(tree, location, vector):
-    """Yield each load at a point or frame of a body: the body, whether force
-    and torque are in inertial axes or in its own, the place, both vectors.
-    """
+    """Yield body, whether inertial axes are used, place, force, torque."""
     body, place = tree.body_of(location)
     kinematics, is_force = tree.kinematics, isinstance(location, Point)
     if not tree.moves_with(body, location, place):

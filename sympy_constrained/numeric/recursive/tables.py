@@ -186,9 +186,7 @@ class Tables:
         return sorted(found, reverse=True)
 
     def _through(self, count):
-        """For every body, the rows on whose way it is, and the places of its
-        speeds in ``Y``.
-        """
+        """For every body, its rows, and the places of its speeds in ``Y``."""
         through = [[] for _ in range(count)]
         for k, (way, place) in enumerate(zip(self.ways, self.begins)):
             for i in way:

@@ -187,10 +187,7 @@ class Tree:
     # -- joints ----------------------------------------------------------
 
     def _parent(self, k):
-        """The last body before this one on its way to the ground.
-
-        That of points; where there is none, as in a gyroscope, of frames.
-        """
+        """The last body inwards by points, or (gyroscopes) by frames."""
         body, kinematics = self.bodies[k], self.kinematics
         carriers = [kinematics.carrier(x.frame) for x in self.bodies[:k]]
         above = {kinematics.carrier(x)
@@ -330,7 +327,6 @@ class Tree:
                     for frame, x in parts), np.zeros(3))
 
     def rate(self, parts):
-        """Its derivative."""
         bias = self.kinematics.bias
         return sum((self.turns[f] @ self._numbers(map(bias, x)) + np.cross(
             self.spins[f], self.turns[f] @ self._numbers(x))
@@ -367,7 +363,6 @@ class Tree:
                 body, self.turns[body.frame].T @ self.spins[body.frame])
 
     def moves_with(self, body, location, place):
-        """Whether a point or frame has the motion of a body."""
         v = spin = np.zeros(3)
         if body >= 0:
             body = self.bodies[body]

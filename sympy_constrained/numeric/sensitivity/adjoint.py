@@ -164,7 +164,6 @@ class Backward:
         self.kink = None                # a time where derivatives jump
 
     def integrand(self, t, x):
-        """Its value at a state, or at several."""
         return 0. if self.cost == 0 else self.compiled.values(
             [self.cost])(t, x)[..., 0]
 
@@ -254,9 +253,7 @@ class Backward:
 
 
 def turned(compiled, rows, constants):
-    """Code for weights times the derivatives of a Newton step of the
-    projection, by states and constants.
-    """
+    """Code for weights times the derivatives of a step of projection."""
     names, equations = ('out',), compiled.equations
     step = newton_graph(equations, rows)
     if step is None:
@@ -268,6 +265,5 @@ def turned(compiled, rows, constants):
                   [x for x, in out['out'][:len(weights)]])
     by = [g.input(x, dynamic=x in compiled.states)
           for x in (*compiled.states, *constants)]
-    graph = Graph.freeze(g, {'out': (
-        [[x] for x in slopes_of(g, value, by)], 1)})
+    graph = Graph.freeze(g, {'out': slopes_of(g, value, by)})
     return compiled.native_output(graph, None, weights)

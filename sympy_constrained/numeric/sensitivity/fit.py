@@ -59,7 +59,6 @@ class Fit:
         self.last = self.best = self.failure = None
 
     def point(self, values, moves):
-        """The point of the shooting; the last one is kept."""
         if self.last is None or not (
                 np.array_equal(values, self.last.values)
                 and np.array_equal(moves, self.last.moves)):
@@ -72,7 +71,6 @@ class Fit:
         return np.where(size, size, 1.)
 
     def noise(self, point):
-        """Estimated standard deviation of the residuals."""
         return np.sqrt(point.rest@point.rest/max(
             len(point.rest) - len(point.values), 1))
 
@@ -96,9 +94,7 @@ class Fit:
                 parts[:, :count]*(spread/sigma[:count]))
 
     def search(self):
-        """Move to the least sum of squares; whether it converged, and why
-        not.
-        """
+        """Find the least sum of squares; success, and why not."""
         try:
             if self.improve():
                 return True, "Converged."
@@ -143,9 +139,7 @@ class Fit:
         return False
 
     def advance(self, basis, weight, multipliers):
-        """Least squares of residuals and gaps along a basis, by an augmented
-        Lagrangian; keeps the best point. Whether it is the least one.
-        """
+        """Search along a basis, keeping the best; whether it is least."""
         begin, scale, k = self.best, self.shooting.sizes, len(basis)
         self.failure = None
         steps = basis.T*self.sizes(begin)[:, None]
@@ -184,7 +178,6 @@ class Fit:
         return found.success and not self.failure
 
     def result(self, success, message):
-        """Estimates, and what is not determined."""
         point, shooting = self.best, self.shooting
         _, lost, parts = self.combinations(point)
         size = self.sizes(point)

@@ -106,7 +106,6 @@ def identify(model, measured, unknown, *, bounds=None, deviations=None,
 
 
 def checked(compiled, data):
-    """A measurement as a :class:`Record`."""
     t, named = array(data.t, 't'), Names(
         (*compiled.states, *compiled.unknowns), 'state or acceleration')
     outputs = tuple(
@@ -125,7 +124,6 @@ def checked(compiled, data):
 
 
 def limits(unknown, bounds):
-    """Lower and upper bounds of all unknowns."""
     low, high = np.full((2, len(unknown)), [[-np.inf], [np.inf]])
     for place, pair in zip(Names(unknown, 'unknown').indices(
             bounds, 'bounds'), bounds.values()):

@@ -48,8 +48,8 @@ def _switches(compiled, by):
     moves = {*compiled.states, *by}
     moving = sorted(k for k in found if g.depends[abs(k)] & g.dynamic
                     and not moves.isdisjoint(g.symbols_of(k)))
-    return compiled.output(Graph.freeze(g, {
-        'switch': ([[k] for k in moving], 1)}), 'switch') if moving else None
+    return compiled.output(
+        Graph.freeze(g, {'switch': moving}), 'switch') if moving else None
 
 
 def warn_of_jumps(compiled, by, t, x, events):
@@ -88,7 +88,6 @@ def crossing(values, k, begin, end):
 
 
 def differs(function, at):
-    """Whether a function jumps where a switch vanishes."""
     before, after = (function(*at(side)) for side in (-BESIDE, BESIDE))
     return np.abs(after - before).max() > JUMP*np.abs(before).max()
 
@@ -118,7 +117,6 @@ def kink(compiled, by, t, x):
 
 
 def bends(function, at):
-    """Whether the slope of a function jumps where a switch vanishes."""
     far, near, beyond, past = (function(*at(BESIDE*k)) for k in (-2, -1, 1, 2))
     change = np.abs(past - beyond - near + far).max()/BESIDE
     return change > JUMP*np.abs(near).max()

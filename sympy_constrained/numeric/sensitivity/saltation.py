@@ -47,7 +47,6 @@ class Saltation(NamedTuple):
 
 
 def check_known(event):
-    """Raise unless the derivatives of an event are known."""
     if not hasattr(event, 'expression'):
         raise UnsupportedFeatureError(
             "An event determines the motion, and its derivatives are not "

@@ -154,10 +154,7 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
 
 
 def integrated(compiled, t_span, x, dx, by, options, events=()):
-    """The motion and its derivatives from those at the start.
-
-    States in ``by`` only name columns of ``dx``.
-    """
+    """The motion and its derivatives; states ``by`` name columns of ``dx``."""
     sign = -1 if np.ndim(t_span) and t_span[1] < t_span[0] else 1
     motions, parts, width = [], [], max(1, STATES//len(x) - 1)
     for event in events:
@@ -193,8 +190,6 @@ def integrated(compiled, t_span, x, dx, by, options, events=()):
 
 
 class CarriedEvent:
-    """An event of a motion as one of its variational equations."""
-
     def __init__(self, event, compiled, places, by, sign):
         self.event, self.compiled, self.by = event, compiled, by
         self.places, self.sign = np.array(places), sign
@@ -242,7 +237,6 @@ def chosen(compiled, by):
 
 
 def variational_equations(compiled, by):
-    """The compiled variational equations with the same constants."""
     def values(equations):              # those of events are not among them
         known = dict(zip(compiled.constants, compiled.parameters()))
         return {item: known[item] for item in equations.constants}
@@ -260,7 +254,6 @@ def variational_equations(compiled, by):
 
 
 def check_inputs(compiled, t, x):
-    """Raise if a Python function changes with the states."""
     here, beside = (compiled.inputs.values(t, state) for state in (
         x, x + MOVED*(1 + np.abs(x))))
     for item, value, other in zip(compiled.inputs.called, here, beside):

@@ -72,9 +72,7 @@ class Node:
         self.T = compiled.tangent_basis(t, x)
 
     def state(self, compiled, move, constants):
-        """The state on the constraints, and its derivatives by constants and
-        the move.
-        """
+        """The state on the constraints; derivatives by constants and move."""
         x, slopes = self.x + self.T@move, compiled.jacobian('residuals')
         for _ in range(CORRECTIONS):
             K = np.vstack([slopes(self.t, x), self.T.T])
@@ -142,7 +140,6 @@ class Shooting:
         return moved
 
     def guess(self):
-        """Values at the beginning."""
         start, compiled = self.records[0].start, self.compiled
         p = dict(zip(compiled.constants, compiled.parameters()))
         return np.array([p[item] if place is None else start[place]
@@ -200,7 +197,6 @@ class Shooting:
         return motion, x
 
     def __call__(self, values, moves):
-        """The :class:`Point` at some values."""
         self.count += 1
         compiled, k, place = self.with_values(values), len(values), 0
         width = k + len(moves)
@@ -240,7 +236,6 @@ class Shooting:
         return [self.unknown[k] for k in self.constants]
 
     def _start(self, compiled, values, record):
-        """The first state and its derivatives by the unknowns."""
         start = record.start.copy()
         for place, value in zip(self.places, values):
             if place is not None:
@@ -255,9 +250,7 @@ class Shooting:
             compiled, record.t[0], start, self.unknown, self.fixed)
 
     def _piece(self, compiled, record, cuts, j, x, dx):
-        """A segment to the beginning of the next one, its residuals, and
-        their derivatives.
-        """
+        """A segment, its residuals, and their derivatives."""
         places, last = cuts[j], j == len(cuts) - 1
         times = record.t[places[0]:places[-1] + (1 if last else 2)]
         by = self.unknown if j == 0 else (

@@ -61,7 +61,7 @@ def variational(equations, by, given):
     dynamic, rows = range(motion), range(motion, s)
     velocity = range(min(a, m)), range(a, m)
     graph = Graph.freeze(g, {
-        **dict.fromkeys(('energy', 'power'), ([], 1)),
+        'energy': [], 'power': [],
         'A': (blocks.matrix(out['A'], velocity), len(u)),
         'b': (blocks.column(out['b'], velocity), 1),
         'rates': (blocks.column(out['rates']), 1),

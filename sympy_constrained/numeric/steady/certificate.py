@@ -101,7 +101,6 @@ def spanning_columns(matrix, preferred=None):
 
 
 def intervals(conditions, point, places, half, names):
-    """Outputs of the conditions over a box, as pairs."""
     values = dict(zip(conditions.symbols, map(iv.mpf, point.tolist())))
     for k, width in zip(places, half.tolist()):
         values[conditions.symbols[k]] += iv.mpf([-width, width])
@@ -200,7 +199,6 @@ def radius_of_eigenvalue(S, B, value):
 
 
 def proven_stability(discs, count):
-    """What the signs of the real parts prove."""
     if any(value.real > radius for value, radius in discs):
         return 'unstable'
     if len(discs) == count and all(

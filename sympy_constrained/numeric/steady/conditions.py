@@ -14,8 +14,7 @@ from ..tolerances import ROUNDING
 
 # Newton steps, and evaluations of a search by least squares.
 STEPS, TRIES = 30, 300
-# Singular values of the scaled derivatives below this part of the largest
-# one are zero.
+# Singular values below this part of the largest one are zero.
 NULL = 1e-9
 # Distance of the point beside, in sizes of the unknowns.
 BESIDE = 0.1
@@ -28,9 +27,7 @@ APART, SAME = 1e-3, 1e-6
 
 
 def cyclic_coordinates(equations):
-    """Positions of the states on which nothing depends but rates of others of
-    them.
-    """
+    """Positions of states on which nothing depends but rates of such."""
     graph = equations.graph
     used = set(graph.symbols(
         [name for name in ('W', 'r', 'holonomic', 'velocity', 'upper')
@@ -79,7 +76,6 @@ class Conditions:
 
     @property
     def symbols(self):
-        """What the entries of a point are."""
         compiled = self.compiled
         return (*compiled.states, *compiled.multiplier_names,
                 *compiled.constants)
@@ -123,7 +119,6 @@ class Conditions:
         return np.where(norms > 0, norms, 1.), sizes[columns]
 
     def slopes(self, point, columns):
-        """Derivatives by some unknowns."""
         return self(point)[1][:, np.searchsorted(self.places, columns)]
 
     def jumps(self, point):
@@ -209,9 +204,7 @@ class Conditions:
 
 
 def conditions_graph(compiled, cyclic, free):
-    """The outputs ``value``, ``slopes`` and ``inertia``, the part of W before
-    the accelerations; and names of the rows.
-    """
+    """The graph (``inertia``: W before accelerations), names of the rows."""
     equations = compiled.equations
     if compiled.called:
         raise UnsupportedFeatureError(
@@ -242,7 +235,7 @@ def conditions_graph(compiled, cyclic, free):
     by = [*(g.input(x, dynamic=True) for x in equations.states), *lam,
           *(g.input(compiled.constants[k]) for k in free)]
     return Graph.freeze(g, {
-        'value': ([[x] for x in rows], 1),
+        'value': rows,
         'slopes': (jacobian(g, rows, by), len(by)),
         'inertia': ([row[:compiled.motion] for row in out['W']],
                     compiled.motion)}), labels

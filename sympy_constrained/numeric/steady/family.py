@@ -12,8 +12,7 @@ from .conditions import Conditions
 from .steady_motion import ZERO, SteadyMotion
 
 
-# Least cosine of the angle between tangents of neighbours; above the second
-# one steps become longer.
+# Least cosine between neighbouring tangents, and that for longer steps.
 BEND, STRAIGHT = 0.95, 0.995
 LONGER, SHORTER, SHORTEST = 1.5, 0.5, 1e-6
 # Largest distance from the prediction, relative to the step.
@@ -146,8 +145,6 @@ def follow(motion, along=None, direction=None, *, step=0.1, count=200,
 
 
 class _Curve:
-    """The curve on which the motions of a family are points."""
-
     def __init__(self, motion, along, direction, step, until, fixed):
         old = motion.conditions
         names = Names((*old.compiled.states, *old.compiled.constants),
@@ -181,7 +178,6 @@ class _Curve:
         self.tangent = self._first(direction, column)
 
     def _first(self, direction, column):
-        """The tangent at the start."""
         found = self.conditions.directions(self.start, self.columns)
         wanted = np.zeros(len(self.columns))
         for key, value in (direction or {}).items():
@@ -224,9 +220,7 @@ class _Curve:
         return None                     # no solution, or another family
 
     def between(self, ends, tangent, s):
-        """The point of the family at a part ``s`` of a step between two
-        motions.
-        """
+        """The point of the family at a part ``s`` between two motions."""
         first, last = (motion.point for motion in ends)
         return self.conditions.solved(
             first + s*(last - first), self.columns, tangent)
@@ -270,7 +264,6 @@ class _Curve:
         return Family(tuple(motions), tuple(critical), message)
 
     def _next(self, point, tangent, step):
-        """The next point, its tangent, and the next step."""
         while step > SHORTEST*self.step:
             new = self.ahead(point, tangent, step)
             turned = None if new is None else self.tangent_at(new, tangent)
@@ -336,9 +329,7 @@ class _Curve:
                 yield kind, motion
 
     def _crossing(self, motions, tangent, low):
-        """Where an eigenvalue passes the imaginary axis first, and the end of
-        its surroundings; None if none passes.
-        """
+        """First crossing of the imaginary axis, its end; None if none."""
         def at(s):
             return motions[int(s)] if s in (0, 1) else self.motion(
                 self.between(motions, tangent, s))
@@ -368,10 +359,8 @@ class _Curve:
 
 
 def growing(motion):
-    """Number of eigenvalues with a positive real part."""
     return int(np.sum(motion.eigenvalues.real > ZERO*motion.size))
 
 
 def nearest_axis(motion):
-    """The eigenvalue nearest to the imaginary axis."""
     return min(motion.eigenvalues, key=lambda value: abs(value.real))

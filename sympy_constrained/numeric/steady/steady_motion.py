@@ -16,8 +16,7 @@ from ..tolerances import ROUNDINGS, TYPED
 from .conditions import NULL, Conditions, cyclic_coordinates
 
 
-# Two steady motions are the same if no state differs by more, relative to
-# the largest.
+# Relative difference of states below which steady motions are the same.
 SAME = 1e-6
 # A real part below this part of the norm of the matrix is zero.
 ZERO = 1e-7
@@ -274,7 +273,6 @@ def equilibria(model, near, *, fixed=(), fill=None, constants=None,
 
 
 def _found(conditions, near, fixed, fill):
-    """The different steady motions near guesses."""
     compiled, names = conditions.compiled, conditions.compiled.names
     announce(compiled.equations, stacklevel=4)
     fixed = tuple(names.indices(fixed, 'fixed'))
@@ -320,7 +318,6 @@ def _warn_of_jumps(conditions, found):
 
 
 def _search(conditions, x, p, fixed):
-    """The steady motion that a guess leads to."""
     compiled = conditions.compiled
     free = [np.array([k for k in index if k in conditions.columns
                       and k not in fixed], dtype=int)
@@ -343,7 +340,6 @@ def _search(conditions, x, p, fixed):
 
 
 def _check_cyclic(conditions, point):
-    """Raise if the equations depend on a coordinate given as cyclic."""
     norms, _ = conditions.scales(point, conditions.places)
     slopes = conditions(point)[1]/norms[:, None]
     bad = [conditions.compiled.names.labels[k] for k in conditions.cyclic
@@ -368,7 +364,6 @@ def _check_units(conditions, point):
 
 
 def _not_found(conditions, point, columns):
-    """The error that names what cannot be satisfied."""
     value = np.abs(conditions(point)[0]/conditions.scales(point, columns)[0])
     worst = np.flatnonzero(value > max(0.3*value.max(), 1e-300))
     rows = tuple(conditions.rows[k] for k in worst)

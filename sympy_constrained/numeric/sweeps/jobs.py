@@ -22,8 +22,6 @@ INTERRUPTED = {'error': Reason.INTERRUPTED.value,
 
 
 class Task(NamedTuple):
-    """What differs between runs."""
-
     index: int
     p: np.ndarray | None
     start: np.ndarray | None
@@ -31,8 +29,6 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """What all runs of a sweep have in common."""
-
     compiled: CompiledEquations
     run: Callable
     quantity: Callable | None
@@ -41,10 +37,7 @@ class Job:
     start: Callable | None = None
 
     def outcomes(self, tasks):
-        """The index of each run, and fields of its :class:`.SweepRun`.
-
-        The last one is that of a run which is interrupted.
-        """
+        """Index and :class:`.SweepRun` fields; an interrupted run is last."""
         together, is_worth_it = {}, True
         for k, task in enumerate(tasks):
             if k % TOGETHER == 0 and is_worth_it:
@@ -124,7 +117,6 @@ class Job:
 
 
 def failure(error):
-    """Fields of a run that raised an exception."""
     trajectory = getattr(error, 'trajectory', None)
     reason = getattr(error, 'reason', None)
     return {'error': f'{type(error).__name__}: {error}',

@@ -161,7 +161,6 @@ def _check_simulation(options, **needed):
 
 
 def _tasks(compiled, parameters, states):
-    """The tasks, and the parameters of each run by name."""
     names = compiled.constant_names
     sets = _each('parameters', parameters, names)
     starts = _each('states', None if callable(states) else states,
@@ -192,7 +191,6 @@ def _tasks(compiled, parameters, states):
 
 
 def _varied(parameters):
-    """Names of the constants that have a value in every run."""
     given = by_label(parameters)
     sets = [given] if isinstance(given, Mapping) else map(by_label, given) if (
         isinstance(given, (list, tuple))) else ()

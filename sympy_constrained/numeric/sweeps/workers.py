@@ -25,9 +25,7 @@ IDLE = 5
 
 
 def make_runs(job, tasks, receive, executor=None, chunk=None):
-    """Make all runs; ``receive`` is called with lists of pairs of the index
-    of a run and its fields, as they arrive.
-    """
+    """Make all runs; ``receive`` gets lists of (index, fields)."""
     check_workers(executor, chunk)
     if executor is None:
         here(job, tasks, receive)
@@ -69,7 +67,6 @@ def check_workers(executor, chunk):
 
 
 def here(job, tasks, receive):
-    """One after the other, up to an interrupt."""
     for outcome in job.outcomes(tasks):
         receive([outcome])
 
@@ -143,7 +140,6 @@ def elsewhere(executor, chunks, job, receive, left=None):
 
 
 def submitted(executor, function, *arguments):
-    """A future, also if the executor is broken."""
     try:
         return executor.submit(function, *arguments)
     except BrokenExecutor as error:
@@ -153,9 +149,7 @@ def submitted(executor, function, *arguments):
 
 
 def arrived(future, tasks, left=None):
-    """The outcomes of a chunk; without ``left``, those that did not arrive
-    are lost.
-    """
+    """The outcomes of a chunk; without ``left``, missing ones are lost."""
     try:
         results = future.result()
     except Exception as error:
