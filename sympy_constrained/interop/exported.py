@@ -103,7 +103,7 @@ class Exported:
         return tuple(self.equations.multipliers[k] for k in self.rows)
 
     def outputs(self, name):
-        """A function of the arguments of :func:`walk` to values; shapes."""
+        """How :func:`walk` computes outputs: name -> flat values; shapes."""
         names = ('rates', 'W', 'r') if name in SOLVED else (name,)
         if name == 'residual':
             names += 'holonomic', 'velocity'

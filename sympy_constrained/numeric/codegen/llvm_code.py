@@ -102,7 +102,7 @@ class Writer:
         return self.line(f'getelementptr double, ptr %{base}, i64 {position}')
 
     def write(self):
-        """All operations; outputs are stored at once, in independent sums."""
+        """Write all operations, and the outputs at their end."""
         places, added = defaultdict(list), set(self.program.outputs)
         for j, k in enumerate(self.program.outputs):
             places[k].append(('out', j))
@@ -197,7 +197,7 @@ class Writer:
                           f'{self.place(base, j)}, align 8')
 
     def body(self):
-        """Write everything; the truth value "not finite or a check failed"."""
+        """Write everything. Returns whether a value or a check is bad."""
         self.write()
         good, total = self.every('i1', 'true'), self.constant(0.)
         for small, large in self.program.checks:

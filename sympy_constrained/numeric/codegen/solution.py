@@ -76,7 +76,7 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=(),
 
 
 class Solved(NamedTuple):
-    """``z``, zero for rows left out, its checks; solves other right sides."""
+    """``z`` and its checks. Rows that are left out have zeros."""
 
     z: list
     checks: list

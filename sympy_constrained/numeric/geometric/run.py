@@ -20,7 +20,7 @@ NOT_SOLVED = (
 
 
 def check_arguments(integrator, step, order, others):
-    """Raise unless arguments fit; ``others`` maps names to whether given."""
+    """Raise unless arguments fit. ``others``: name -> whether it is given."""
     if integrator is None:
         if step is not None or order != 2:
             raise ValueError(

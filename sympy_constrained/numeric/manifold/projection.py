@@ -162,7 +162,7 @@ def gauss_newton_many(compiled, name, index, t, x, p):
 
 
 def pseudo_inverses(matrices, cuts):
-    """Of matrices, without singular values below ``cuts``."""
+    """Pseudo-inverses that leave out singular values below ``cuts``."""
     norms = norms_of(matrices)
     return np.linalg.pinv(matrices/norms[..., None], np.minimum(
         cuts, LARGEST_CUT))/norms[:, None]

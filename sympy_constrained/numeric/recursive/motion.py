@@ -40,7 +40,7 @@ ACTS = ("a constraint row that was redundant begins to act at t = {:.6g}, or "
 
 def prepared(equations, span, x, times, method, stabilization, others,
              initial, tolerance, **options):
-    """The run; ``others`` maps what has no meaning to whether given."""
+    """The run. ``others``: arguments without meaning -> whether given."""
     given = [f'`{name}`' for name, is_given in others.items() if is_given]
     if method not in METHODS:
         given.append(f'`method={method!r}`')
