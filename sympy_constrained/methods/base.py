@@ -158,6 +158,11 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
             system, graph=system.graph.with_states(self._at_states))
         for name in computed(self):
             del self.__dict__[name]
+        if has_bodies:
+            self._check_choices()
+
+    def _check_choices(self):
+        """Raise if options do not fit the rows, which bodies complete."""
 
     def _new_system(self, in_velocities):
         system = build_system(
