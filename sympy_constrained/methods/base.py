@@ -429,5 +429,6 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
             f"{self._system.without_velocities}")
 
     def __repr__(self):
+        u = self.u if self._has_bodies else self._system.u
         return (f'<{type(self).__name__}: {len(self.q)} coordinates, '
-                f'{len(self.u)} speeds, {len(self._names)} constraint rows>')
+                f'{len(u)} speeds, {len(self._names)} constraint rows>')
