@@ -181,14 +181,15 @@ def check_sample(system, sample):
 
 def random_values(system, sample, random, attempt):
     """Random numbers for all inputs, near the sample where it has one."""
-    # The first attempt takes the sample as it is.
+    # The first attempt takes the sample as it is; the sizes of constants
+    # differ more in later ones.
     states = {*system.q, *system.u}
     reach = (1 + mp.mpf(attempt)/10)*10**(attempt//8)
     values = {}
     for x in (*system.graph.inputs, *system.q, *system.u, system.t):
         number = mp.mpf(random.randint(1, 10**9))/10**9
         values[x] = (reach*(2*number - 1) if x in states
-                     else mp.mpf('0.5') + number)
+                     else (mp.mpf('0.5') + number)**(1 + attempt//8))
     for x, value in (sample or {}).items():
         near = values[x]*attempt/100 if x in states else 0
         values[x] = sympify(value, strict=True)._to_mpmath(mp.prec) + near

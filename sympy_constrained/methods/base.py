@@ -142,7 +142,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     def _build(self):
         """Make the system anew and forget what was computed from the old."""
         arguments, is_kane = self._arguments, self._shape == 'kane'
-        has_bodies = not is_kane or arguments['bodies'] is not None
+        has_bodies = self._has_bodies
         system = self._new_system(self._in_velocities)
         if self._in_velocities and is_kane:     # speeds may have become
             self._drop_from_sample({*speeds_of(arguments)} - {*system.u})
@@ -158,6 +158,11 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
             system, graph=system.graph.with_states(self._at_states))
         for name in computed(self):
             del self.__dict__[name]
+        if has_bodies:
+            self._check_choices()
+
+    def _check_choices(self):
+        """Raise if options do not fit the rows, which bodies complete."""
 
     def _new_system(self, in_velocities):
         system = build_system(
@@ -230,12 +235,17 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     # -- the values ------------------------------------------------------
 
     @property
+    def _has_bodies(self):
+        """Whether bodies were given, which Lagrange's shape never lacks."""
+        return self._shape != 'kane' or self._arguments['bodies'] is not None
+
+    @property
     def system(self):
         """The :class:`.ConstrainedSystem` of the model.
 
         Raises ``MissingIngredientError`` if there are no bodies yet.
         """
-        if self._shape == 'kane' and self._arguments['bodies'] is None:
+        if not self._has_bodies:
             raise MissingIngredientError(
                 f"{type(self).__name__} has no bodies yet. Pass `bodies=` "
                 "(and `forcelist=`), or call `kanes_equations(bodies, "
@@ -418,5 +428,6 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
             f"{self._system.without_velocities}")
 
     def __repr__(self):
+        u = self.u if self._has_bodies else self._system.u
         return (f'<{type(self).__name__}: {len(self.q)} coordinates, '
-                f'{len(self.u)} speeds, {len(self._names)} constraint rows>')
+                f'{len(u)} speeds, {len(self._names)} constraint rows>')

@@ -35,8 +35,10 @@ class LagrangianMethod(ConstrainedMethod):
     def __init__(self, *args, multipliers=None, **kwargs):
         self._multipliers = multipliers
         super().__init__(*args, **kwargs)
+
+    def _check_choices(self):
         self._check_velocity_level('takes')
-        self._multiplier_symbols        # complains at once
+        self._multiplier_symbols
 
     @cached_property
     def _multiplier_symbols(self):

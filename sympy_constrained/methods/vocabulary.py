@@ -175,8 +175,12 @@ class SympyVocabulary:
             else self.forcing)
 
     def kindiffdict(self):
-        """Dictionary of the ``q'`` in terms of the states."""
-        return dict(zip(self._qdot, self._rates))
+        """Dictionary of the ``q'`` in terms of the states.
+
+        Without bodies yet, in terms of the speeds as they were given.
+        """
+        return dict(zip(self._qdot, self._rates if self._has_bodies
+                        else self._system.rates))
 
     def rhs(self, inv_method=None, **kwargs):
         """Rates of coordinates and speeds; with multipliers also these.

@@ -137,10 +137,9 @@ def moving(method):
     values |= {w: values[x.diff(t)] for w in method.u if w not in values}
     values = {name: number(value) for name, value in values.items()}
     rates = at(method.rhs(), values)
-    n = len(method.q)
-    values |= dict(zip(Matrix(method.u).diff(t), rates[n:, 0]))
+    values |= dict(zip(Matrix(method.u).diff(t), rates[2:, 0]))
     values |= dict(zip(getattr(method, 'lam_vec', ()),
-                       rates[n + len(method.u):, 0]))
+                       rates[2 + len(method.u):, 0]))
     return values
 
 
@@ -150,7 +149,8 @@ def test_kanes_equations_sum_to_zero_along_the_motion(cls):
     N, bodies, loads = parts()
     whole = kane(cls)
     late = cls(N, [x], [u], [x.diff(t) - u, y.diff(t) - v], [y], [ROD], [v],
-               [ROD.diff(t)])
+               [(2 + x)*ROD.diff(t)])
+    assert late.kindiffdict()[x.diff(t)] in (u, x.diff(t)) and repr(late)
     values = moving(whole)
     for method, given in ((whole, ()), (late, (bodies, loads))):
         active, inertial = method.kanes_equations(*given)

@@ -136,7 +136,9 @@ class HamelEmbedding(EmbeddedMethod):
     def __init__(self, *args, project_loads=False, **kwargs):
         self._project_loads = bool(project_loads)
         super().__init__(*args, **kwargs)
-        self._dependent                 # complains at once
+
+    def _check_choices(self):
+        self._dependent
 
     # -- the partition ---------------------------------------------------
 

@@ -63,11 +63,10 @@ class VoronetsMethod(EmbeddedMethod):
     Equation numbers and errors are those of :class:`.HamelEmbedding`.
     """
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
+    def _check_choices(self):
         self._check_velocity_level('embeds')
         if named_coordinates(self):
-            self._dependent             # complains at once
+            self._dependent
 
     @cached_property
     def _dependent(self):

@@ -141,8 +141,11 @@ class LinearMappingMethod(ConstrainedMethod):
         self._inverse_mapping = inverse_mapping
         self._completion = completion
         super().__init__(*args, **kwargs)
+
+    def _check_choices(self):
         given = [name for name, x in (
-            ('mapping', mapping), ('inverse_mapping', inverse_mapping),
+            ('mapping', self._mapping),
+            ('inverse_mapping', self._inverse_mapping),
             ('q_dependent', self._named)) if x is not None]
         if len(given) > 1:
             raise ConstraintError(
@@ -151,7 +154,7 @@ class LinearMappingMethod(ConstrainedMethod):
         self._check_velocity_level('maps')
         self._speeds
         if given:
-            self._free                  # complains at once
+            self._free
 
     @classmethod
     def from_method(cls, method, **options):
