@@ -125,8 +125,9 @@ def affine(g, slopes, w, names, remedy):
     bad = [k for k, row in enumerate(slopes_at_rest) if None in row]
     if bad:
         raise ConstraintError(
-            f"{', '.join(names[k] for k in bad)} is not linear in the "
-            f"velocities, and a linear mapping needs that. {remedy}",
+            "A linear mapping requires rows that are linear in the "
+            f"velocities. Not linear: {', '.join(names[k] for k in bad)}. "
+            f"{remedy}",
             rows=tuple(bad))
     return slopes_at_rest
 
@@ -158,7 +159,7 @@ def given_rows(g, expressions, w, A, p, check):
     check([[ref] for ref in refs], 'mapping', "Give what the quasi-velocity "
           "is equal to, an expression linear in the velocities.")
     a = affine(g, jacobian(g, refs, w), w, [
-        f'Row {k} of `mapping`' for k in range(len(w))],
+        f'row {k} of `mapping`' for k in range(len(w))],
         'Give expressions linear in the velocities.')
     if len(refs) == len(w):
         check_span(g, a[p:], A)

@@ -10,9 +10,8 @@ from ...errors import (
     SingularEquationsError, UnsupportedFeatureError)
 from ..codegen.llvm_code import compiled
 from ..codegen.native import SCALAR, SIGNATURE
-from ..evaluation import check_rounding
+from ..evaluation import check_rounding, is_huge
 from ..names import Names, array, read_only
-from ..tolerances import HUGE
 from . import sweeps
 from .reading import tables_of
 
@@ -158,7 +157,7 @@ class RecursiveEquations:
             return np.array([self.rhs(s, y, p) for s, y in zip(
                 np.broadcast_to(t, len(x)), x)]).reshape(x.shape)
         rates = self._solved(t, x, p)[0][:size]
-        if np.vdot(rates, rates) > HUGE**2:
+        if is_huge(rates):
             check_rounding(rates, x, self.names.labels,
                            lambda x: self._solved(t, x, p)[0][:size])
         return rates
