@@ -66,7 +66,7 @@ def map_velocities(system, free, us):
     ``mass``, ``forcing``   (p, p)   ``N^T*M*N``, ``N^T*(Q - M*(w' - N*u'))``
     ``X``, ``y``            (K, p)   ``lam = X*u' + y``; ``A1`` is one
     ``A``, ``A0``           (K, o)   constraints; ``slip = A*w = -A0``
-    ``divisors``            (d, 1)   factors of the determinant of ``b``
+    ``divisors``            (d, 1)   factors of the determinant of ``a``
     ``energy``, ...                  see :class:`.EquationsOfMotion`
     ======================  =======  =====================================
 
@@ -232,7 +232,7 @@ def orthogonal_columns(g, a, N, b_A, p):
 
 def solved(g, rows, drift, p):
     """``N``, ``nu`` and ``b_A`` of ``rows*w + drift = [u; 0]``, and factors
-    of the determinant of the inverse of the rows, without the constant ones.
+    of the determinant of the rows, without the constant ones.
     """
     columns = [solve(g, rows, unit) for unit in units(len(rows))]
     nu = solve(g, rows, [-x for x in drift], divisors := [])
@@ -240,7 +240,7 @@ def solved(g, rows, drift, p):
         raise singular_mapping()
     inverse = [list(row) for row in zip(*columns)]
     return ([row[:p] for row in inverse], nu, [row[p:] for row in inverse],
-            [*map(g.inv, divisors)])
+            divisors)
 
 
 def singular_mapping():
