@@ -1,9 +1,13 @@
-"""Whether Lagrange's equations of the energy are the equations of motion."""
+"""Whether velocities, and Lagrange's equations of the energy, are right."""
+from contextlib import suppress
+from warnings import warn
+
 from mpmath import mp
 
-from ..errors import UnsupportedFeatureError
+from ..errors import InconsistentConstraintsError, UnsupportedFeatureError
 from ..graph import Graph, gradient
 from ..model.build import kinematics_of
+from ..model.velocity_checks import DIFFERENT
 from ..precision import precise
 from .consistent_points import (
     admissible_values, evaluated, norm, orthonormal_rows, project_out)
@@ -58,3 +62,26 @@ def agree_on_constraints(system, graph, sample):
         size = NOISE*norm(force + known)
         return all(abs(x) <= SAME*max(abs(y), abs(z)) + size
                    for x, y, z in zip(gap, force, known))
+
+
+def warn_of_velocities(system, sample):
+    """Warn of velocities that are not the derivative of the position, with all
+    speeds that the constraints allow.
+    """
+    names = [x for x in system.graph.outputs if x.startswith(DIFFERENT)]
+    with precise(), suppress(InconsistentConstraintsError, ArithmeticError):
+        out = evaluated(system, admissible_values(
+            system, sample, seed=1), (*names, 'A')) if names else {}
+        for name in names:
+            rows, _ = orthonormal_rows(out['A'])
+            gaps, spins = out[name][:3], out[name][3:]
+            if all(any(norm(project_out(row, rows)[0]) > SAME*(1 + norm(row))
+                       for row in some)
+                   for some in (gaps, [project_out(row, spins)[0]
+                                       for row in gaps])):
+                name, what = name.rsplit(': ', 1)
+                warn(f"The {name} is not the derivative of its {what} by "
+                     "`kd_eqs`, even where the constraints hold. The "
+                     "equations of motion use the velocity that was set, "
+                     f"other loads and pictures the {what}. Correct one of "
+                     "them, or `kd_eqs`.", stacklevel=4)

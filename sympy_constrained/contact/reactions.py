@@ -17,11 +17,11 @@ from ..graph import GraphBuilder, read
 class ContactEvent:
     """A function of ``(t, x)`` with the attributes of an event.
 
-    ``made`` makes the function of the equations ``compiled``. Each run has
+    ``make`` makes the function of the equations ``compiled``. Each run has
     one of its own, with its constants and inputs, by :meth:`with_equations`.
     """
 
-    made: Callable
+    make: Callable
     compiled: object
     direction: int
     terminal: bool | int
@@ -30,7 +30,7 @@ class ContactEvent:
     @cached_property
     def function(self):
         """The function, which remembers what it found last."""
-        return self.made(self.compiled)
+        return self.make(self.compiled)
 
     def __call__(self, t, x):
         return float(self.function(t, x))
@@ -119,12 +119,12 @@ class ContactReactions:
         """
         weights = self._normal_weights(method)
 
-        def made(compiled):
+        def make(compiled):
             force = self._forces(method, compiled, weights)
             return lambda t, x: force(t, x)[0]
 
         return ContactEvent(
-            made, compiled, -1, terminal,
+            make, compiled, -1, terminal,
             f"The normal force of {self.name} pulls, so the bodies separate "
             "at once: simulate without the contact")
 
@@ -142,7 +142,7 @@ class ContactReactions:
                 "mode 'rolling'.")
         weights = self._normal_weights(method)
 
-        def made(compiled):
+        def make(compiled):
             forces = self._forces(method, compiled, weights, *(
                 [(k, 1)] for k in rows if k is not None))
 
@@ -153,10 +153,10 @@ class ContactReactions:
             return excess
 
         return ContactEvent(
-            made, compiled, 1, terminal,
-            f"Rolling of {self.name} needs more friction than available: "
-            "begin with sliding, or, if its forces are not unique, leave out "
-            "redundant rows that carry no force")
+            make, compiled, 1, terminal,
+            f"Rolling of {self.name} needs more friction than available. "
+            "Start with sliding. If a warning says that the forces are not "
+            "unique, remove the redundant rows first")
 
     def touch_down_event(self, compiled, guess=None, terminal=True,
                          constants=None):
@@ -171,7 +171,7 @@ class ContactReactions:
         own = {x: sympify(v, strict=True) for x, v in (constants or {}).items()
                if x not in compiled.constants}
 
-        def made(compiled):
+        def make(compiled):
             if self.gap is not None:
                 return expression(compiled, self.gap.xreplace(own))
             near = dict(guess or {})
@@ -190,7 +190,7 @@ class ContactReactions:
 
             return distance
 
-        return ContactEvent(made, compiled, -1, terminal, passed)
+        return ContactEvent(make, compiled, -1, terminal, passed)
 
 
 def expression(compiled, expr):
@@ -220,10 +220,10 @@ def multipliers_of(method):
     return method.multipliers
 
 
-def find_rows(method, own, name, needed=all):
+def find_rows(method, own, name, require=all):
     """Positions of the rows of a contact among those of a method."""
     found = positions(method, own)
-    if found and not needed(k is not None for k in found):
+    if found and not require(k is not None for k in found):
         raise ConstraintError(
             f"The rows of {name} are not among those of the method, so its "
             "reaction is not known. Pass `holonomic_constraints` and "

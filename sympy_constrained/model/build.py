@@ -141,7 +141,7 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
     check_accelerations(kinematics, blocks,
                         {*model.speeds}.difference(fields['u']))
     check_names(builder, fields)
-    check_velocities(kinematics, bodies)
+    blocks.update(check_velocities(kinematics, bodies))
     if power_is_costly(builder, blocks):
         blocks['power'] = []
     time = {builder.time}               # compared by hash

@@ -12,6 +12,10 @@ from ..graph.calculus import NumericDerivation
 from ..graph.nodes import PRIME, SHADOW_TOLERANCE
 
 
+# Outputs whose names begin so are differences of velocities.
+DIFFERENT = 'velocity of '
+
+
 def prepare_points(kinematics, bodies):
     """Form inertial positions and accelerations of all points."""
     # Rows that close loops, and their rates, equal some of these by value.
@@ -32,21 +36,30 @@ def prepare_points(kinematics, bodies):
 
 
 def check_velocities(kinematics, bodies):
-    """Raise if a velocity that was set has speeds of the wrong sign."""
+    """Raise if a velocity that was set has speeds of the wrong sign.
+
+    Returns the outputs of other :meth:`Comparison.differences`.
+    """
     # A velocity need not be the derivative of the position. If they differ in
     # nothing but signs of speeds, ``kd_eqs`` contradict the velocity.
-    of = cache(partial(Comparison, kinematics))
-    for name, what, velocity, rate, axis in velocities_and_rates(
-            kinematics, bodies):
+    of, outputs = cache(partial(Comparison, kinematics)), {}
+    for name, what, velocity, rate, axis, is_certain in (
+            velocities_and_rates(kinematics, bodies)):
         speeds = ()
         with suppress(ConstrainedDynamicsError):
             if is_rate(kinematics, velocity, rate):
                 continue
             for multiple in multiples(kinematics.builder, velocity, axis):
-                speeds = speeds or of(NumericDerivation).reversed_speeds(
-                    multiple, rate)
+                speeds = of(NumericDerivation).reversed_speeds(multiple, rate)
                 if speeds is None:      # of a function without a number
                     speeds = of(Derivation).reversed_speeds(multiple, rate)
+                if speeds != [None]:
+                    break
+            else:
+                if is_certain():
+                    outputs[f'{DIFFERENT}{name}: {what}'] = of(
+                        Derivation).differences(velocity, rate)
+                continue
         if speeds:
             raise KinematicsError(
                 f"The velocity of {name} and the derivative of its "
@@ -54,11 +67,13 @@ def check_velocities(kinematics, bodies):
                 f"{', '.join(map(str, speeds))}. A velocity that was set and "
                 "`kd_eqs` contradict each other; correct the sign in one of "
                 "them.", name=name)
+    return outputs
 
 
 def velocities_and_rates(kinematics, bodies):
     """Velocities of mass centres and frames, what gives their placement a
-    rate, a function of a derivation and of a dot product, and one axis.
+    rate, a function of a derivation and of a dot product, one axis, and
+    whether that is the rate of a point of the body.
     """
     points = dict.fromkeys(body.masscenter for body in bodies)
     frames = dict.fromkeys(
@@ -84,7 +99,22 @@ def moving_points(kinematics, points):
                 return [dot(rates, column) for column in columns]
 
             yield (f'point {point}', 'position',
-                   kinematics.velocity(point, axes), turned, columns[0])
+                   kinematics.velocity(point, axes), turned, columns[0],
+                   partial(is_translated, kinematics, point))
+
+
+def is_translated(kinematics, point):
+    """Whether coordinates move a point in the axes of its position.
+
+    Otherwise the origin may be a point of contact, which moves along a body.
+    """
+    parts = kinematics.position_parts(point)[1]
+    while point in parts:
+        point, steps = parts[point]
+        if any(kinematics.builder.depends_on(x, *kinematics.q)
+               for _, numbers in steps for x in numbers):
+            return True
+    return False
 
 
 def turning_frame(kinematics, frame):
@@ -95,7 +125,8 @@ def turning_frame(kinematics, frame):
                 for i, j in ((1, 2), (2, 0), (0, 1))]
 
     return (f'frame {frame}', 'orientation',
-            kinematics.angular_velocity(frame, frame), turned, columns[0])
+            kinematics.angular_velocity(frame, frame), turned, columns[0],
+            lambda: True)
 
 
 def multiples(g, velocity, axis):
@@ -158,7 +189,7 @@ class Comparison:
 
     def reversed_speeds(self, velocity, rate):
         """Speeds with opposite columns, if all other columns are equal; None
-        if a number is not known.
+        if a number is not known, ``[None]`` if other columns differ.
         """
         def compared(by, along):
             return list(map(by, velocity)), rate(along, self.dot)
@@ -174,6 +205,20 @@ class Comparison:
             if self.equal(one, other):
                 continue
             if not self.equal(one, [-w for w in other]):
-                return []
+                return [None]
             found.append(x)
         return found
+
+    def differences(self, velocity, rate):
+        """Columns of a velocity less those of the rate, by speed, (3, o).
+
+        Further rows mark the speeds that do not change the position: they may
+        belong to a coordinate without a place in it, such as a spin.
+        """
+        g, numbers = self.builder, range(len(self.columns))
+        columns = [([by(x) for x in velocity], rate(along, self.dot))
+                   for _, by, along in self.columns]
+        return [*([g.sub(one[i], other[i]) for one, other in columns]
+                  for i in range(3)), *(
+            [int(j == k) for j in numbers] for k in numbers
+            if not any(columns[k][1]))]

@@ -17,14 +17,15 @@ from ..model.equations import EquationsOfMotion
 from .codegen.slopes import Slopes
 from .codegen.solution import solved_graph
 from .derivatives import Derivative, Plan
-from .evaluation import Evaluator, check_rounding, finite_time, times_of
+from .evaluation import (
+    Evaluator, check_rounding, finite_time, is_huge, times_of)
 from .linear.rank_decision import decide_rank
 from .linear.solver import LinearSolver
 from .manifold.correction import correction_graph, row_sizes
 from .manifold.projection import distances, norms_of
 from .names import array, label
 from .table import Table
-from .tolerances import HUGE, REDUNDANT, ROUNDINGS, UNDECIDED
+from .tolerances import REDUNDANT, ROUNDINGS, UNDECIDED
 
 
 KEPT_SOLVERS = 64
@@ -296,7 +297,11 @@ class CompiledEquations(Evaluator):
             rates = quick and quick(t, x)
         if rates is None:
             rates = self._solved_rates(t, x, p, solver)
-        if np.vdot(rates, rates) > HUGE**2:
+        return self._free_of_noise(rates, t, x, p, solver)
+
+    def _free_of_noise(self, rates, t, x, p, solver):
+        """The rates; an error if they are quotients of rounding errors."""
+        if is_huge(rates):
             check_rounding(rates, x, self.names.labels, lambda x: (
                 self._solved_rates(t, x, p, solver)),
                 self.equations.when_singular)
@@ -341,7 +346,7 @@ class CompiledEquations(Evaluator):
                 ..., self.motion:]
 
         found = multipliers_at(x)
-        if np.vdot(found, found) > HUGE**2:
+        if is_huge(found):
             check_rounding(
                 found, np.asarray(x, float), list(map(
                     label, self.multiplier_names)), multipliers_at,
@@ -365,8 +370,9 @@ class CompiledEquations(Evaluator):
         embedded; the forces are ``A^T*lam`` of the :meth:`multipliers` then.
         """
         outputs, z = self._solved(('rates', 'M', 'Q'), t, x, p, solver)
-        rates = np.concatenate(
-            [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1)
+        rates = self._free_of_noise(np.concatenate(
+            [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1),
+            t, np.asarray(x, float), p, solver)
         return (outputs['M']@rates[..., self.u_index, None]
                 - outputs['Q'])[..., 0]
 

@@ -256,6 +256,8 @@ class Derivative:
         # replacement where only other rows are independent.
         plan, half = Plan(self.compiled, *self.plan.arguments), len(numbers)//2
         g = plan.g
+        g.avoid([*plan.z, *(    # they may cancel in the rows
+            x for stage in plan.stages for row in stage.symbols for x in row)])
         known, checks = {}, []
         if plan.has_unknowns:
             found = solved(

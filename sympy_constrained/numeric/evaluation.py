@@ -303,6 +303,12 @@ class Evaluator:
             len(x), t, *x.T, *self.parameters(p, len(x)).T, *more, *inputs)
 
 
+def is_huge(values):
+    """Whether values are so large that they are checked for rounding."""
+    flat = values.ravel()               # quicker than `vdot`
+    return flat.dot(flat) > HUGE**2
+
+
 def check_rounding(values, x, names, function, more=''):
     """Raise if values are quotients of rounding errors of the states.
 
@@ -316,7 +322,6 @@ def check_rounding(values, x, names, function, more=''):
     if bad.any():
         names = ', '.join(np.array(names)[np.atleast_2d(bad).any(axis=0)])
         raise SingularEquationsError(
-            f"The values of {names} are quotients of rounding errors: at the "
-            "state something divides by zero, up to rounding. Choose a state "
-            "beside it, or other coordinates or speeds. "
-            f"{more}".rstrip(), condition=0.)
+            f"{names} cannot be computed at this state: a divisor is zero up "
+            "to rounding. Start from a nearby state, or choose other "
+            f"coordinates or speeds. {more}".rstrip(), condition=0.)

@@ -12,7 +12,7 @@ FOLDER = Path(__file__).resolve().parents[2] / 'doc' / 'trust'
 REASONS = {
     'redundant': ('follows from the other|redundant rows',
                   'rows that follow from others'),
-    'nonlinear': ('is not linear', 'rows that are not linear in the '
+    'nonlinear': ('[nN]ot linear', 'rows that are not linear in the '
                   'velocities, or cannot be solved for one'),
     'accelerations': ('constraints at acceleration level',
                       'rows of accelerations'),

@@ -385,7 +385,7 @@ def test_an_isolated_motion_with_a_zero_eigenvalue(force, stability):
 def test_a_warning_of_dry_friction(direction):
     block = UdwadiaKalabaMethod(m*x.diff()**2/2 - x**2/2, [x],
                                 nonideal_forces=[-direction(x.diff())])
-    with pytest.warns(UserWarning, match='range of states'):
+    with pytest.warns(UserWarning, match='range of equil'):
         equilibria(block, [0.5], constants={m: 1})
 
 

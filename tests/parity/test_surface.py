@@ -286,7 +286,7 @@ def test_auxiliary_equations_are_those_of_kanes_method(cls):
     assert kane(cls).auxiliary_eqs.shape == (0, 1)
     N, O, z = ReferenceFrame('N'), Point('O'), dynamicsymbols('z')
     O.set_vel(N, 0)
-    P = O.locatenew('P', x*N.x)
+    P = O.locatenew('P', x*N.x + x**2/2*N.y)
     P.set_vel(N, u*N.x + (z + x*u)*N.y)
     given = dict(frame=N, q_ind=[x], u_ind=[u], kd_eqs=[x.diff() - u],
                  u_auxiliary=[z], bodies=[Particle('P', P, 2)],

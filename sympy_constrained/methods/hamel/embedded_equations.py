@@ -188,9 +188,9 @@ def solved_rates(system, g, out, one, v1):
         names = ', '.join(str(system.u[i]) for i in one)
         raise ConstraintError(
             f"{', '.join(system.constraint_names[k] for k in bad)} cannot "
-            f"be solved for {names}, in which it is not linear. Give it "
-            "solved for them, e.g. `x' - sqrt(...)` for the branch that is "
-            "meant, or choose velocities in which it is linear.",
+            f"be solved for {names}: not linear. Give the solved form, e.g. "
+            "`x' - sqrt(...)` for the branch that is meant, or choose "
+            "dependent velocities that occur linearly.",
             rows=tuple(bad), reason='nonlinear')
     at_rest = substitute(g, flat(out['velocity']), dict.fromkeys(v1, 0))
     return solve(g, A1, [-x for x in at_rest])

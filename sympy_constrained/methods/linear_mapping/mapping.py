@@ -66,7 +66,7 @@ def map_velocities(system, free, us):
     ``mass``, ``forcing``   (p, p)   ``N^T*M*N``, ``N^T*(Q - M*(w' - N*u'))``
     ``X``, ``y``            (K, p)   ``lam = X*u' + y``; ``A1`` is one
     ``A``, ``A0``           (K, o)   constraints; ``slip = A*w = -A0``
-    ``divisors``            (d, 1)   factors of the determinant of ``b``
+    ``divisors``            (d, 1)   factors of the determinant of ``a``
     ``energy``, ...                  see :class:`.EquationsOfMotion`
     ======================  =======  =====================================
 
@@ -125,8 +125,9 @@ def affine(g, slopes, w, names, remedy):
     bad = [k for k, row in enumerate(slopes_at_rest) if None in row]
     if bad:
         raise ConstraintError(
-            f"{', '.join(names[k] for k in bad)} is not linear in the "
-            f"velocities, and a linear mapping needs that. {remedy}",
+            "A linear mapping requires rows that are linear in the "
+            f"velocities. Not linear: {', '.join(names[k] for k in bad)}. "
+            f"{remedy}",
             rows=tuple(bad))
     return slopes_at_rest
 
@@ -158,7 +159,7 @@ def given_rows(g, expressions, w, A, p, check):
     check([[ref] for ref in refs], 'mapping', "Give what the quasi-velocity "
           "is equal to, an expression linear in the velocities.")
     a = affine(g, jacobian(g, refs, w), w, [
-        f'Row {k} of `mapping`' for k in range(len(w))],
+        f'row {k} of `mapping`' for k in range(len(w))],
         'Give expressions linear in the velocities.')
     if len(refs) == len(w):
         check_span(g, a[p:], A)
@@ -231,7 +232,7 @@ def orthogonal_columns(g, a, N, b_A, p):
 
 def solved(g, rows, drift, p):
     """``N``, ``nu`` and ``b_A`` of ``rows*w + drift = [u; 0]``, and factors
-    of the determinant of the inverse of the rows, without the constant ones.
+    of the determinant of the rows, without the constant ones.
     """
     columns = [solve(g, rows, unit) for unit in units(len(rows))]
     nu = solve(g, rows, [-x for x in drift], divisors := [])
@@ -239,7 +240,7 @@ def solved(g, rows, drift, p):
         raise singular_mapping()
     inverse = [list(row) for row in zip(*columns)]
     return ([row[:p] for row in inverse], nu, [row[p:] for row in inverse],
-            [*map(g.inv, divisors)])
+            divisors)
 
 
 def singular_mapping():

@@ -38,7 +38,7 @@ class Events:
     ``(t, x)`` that returns the states after the event. A zero at a step
     belongs to the step that ends there, so a zero at the start is no event,
     unlike in SciPy. An event that must not have happened before the start has
-    a sentence ``passed``. Signs are also compared at equally spaced times in
+    sentences ``passed``. Signs are also compared at equally spaced times in
     the step.
 
     ``last`` is the function of the last event, and ``is_terminal`` whether
@@ -56,7 +56,9 @@ class Events:
         for function, value in zip(self.functions, self._values):
             passed = getattr(function, 'passed', None)
             if passed and value*function.direction > PASSED:
-                raise ConstraintError(f"{passed} ({value:.3g} at the start).")
+                fact, *remedy = passed.split('. ', 1)
+                raise ConstraintError('. '.join([
+                    f"{fact} ({value:.3g} at the start)", *remedy]) + '.')
 
     def __bool__(self):
         return bool(self.functions)

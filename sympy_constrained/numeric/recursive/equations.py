@@ -10,9 +10,8 @@ from ...errors import (
     SingularEquationsError, UnsupportedFeatureError)
 from ..codegen.llvm_code import compiled
 from ..codegen.native import SCALAR, SIGNATURE
-from ..evaluation import check_rounding
+from ..evaluation import check_rounding, is_huge
 from ..names import Names, array, read_only
-from ..tolerances import HUGE
 from . import sweeps
 from .reading import tables_of
 
@@ -90,6 +89,7 @@ class RecursiveEquations:
         self.p = None if constants is None else read_only(
             self.constant_names.vector(constants, 'constants'))
         self._decided = {}
+        self._ranks = set()             # of regular states, for all constants
 
     @property
     def has_loops_only(self):
@@ -157,7 +157,7 @@ class RecursiveEquations:
             return np.array([self.rhs(s, y, p) for s, y in zip(
                 np.broadcast_to(t, len(x)), x)]).reshape(x.shape)
         rates = self._solved(t, x, p)[0][:size]
-        if np.vdot(rates, rates) > HUGE**2:
+        if is_huge(rates):
             check_rounding(rates, x, self.names.labels,
                            lambda x: self._solved(t, x, p)[0][:size])
         return rates
@@ -177,8 +177,16 @@ class RecursiveEquations:
         C = np.linalg.solve(S[np.ix_(use, use)], S[use]).T
         return np.linalg.pinv(C.T)@lam[use]
 
+<<<<<<< HEAD
     def _solved(self, t, x, p):
         """Rates, multipliers, and the independent rows while they suffice."""
+=======
+    def _solved(self, t, x, p, is_output=False):
+        """Rates and multipliers, and the independent rows: those of the first
+        state while they determine the motion. Outputs are also taken at
+        singular configurations.
+        """
+>>>>>>> part/mend21
         t, x, values = float(t), np.ascontiguousarray(x), self.parameters(p)
         key = None if p is None else values.tobytes()
         function, cut, fault = self._decided.get(key), DEPENDENT, True
@@ -190,10 +198,26 @@ class RecursiveEquations:
             fault, out = function(t, x, values)
             if fault:
                 raise self._failure(t, x, fault)
+            if not is_output:
+                self._check_rank(t, x, values, len(function.use))
             while len(self._decided) >= MOST_CODES:
                 del self._decided[next(iter(self._decided))]
             self._decided[key] = function
         return out, function.use
+
+    def _check_rank(self, t, x, p, rank):
+        """Raise if more rows are independent beside a state."""
+        if rank in {len(self.multiplier_names), *self._ranks}:
+            return
+        from .motion import beside
+        near = beside(self.at_constants(p), t, x)
+        higher = rank if near is None else len(self.independent(t, near, p)[0])
+        if higher > rank:
+            raise SingularEquationsError(
+                f"The constraint rows have the rank {rank} at this state and "
+                f"{higher} beside it: a singular configuration, where the "
+                "motion may branch. Start from a nearby state.", condition=0.)
+        self._ranks.add(rank)
 
     def _failure(self, t, x, fault):
         if not np.isfinite(x).all():
@@ -228,7 +252,7 @@ class RecursiveEquations:
 
     def outputs(self, t, x, p=None):
         """What a trajectory has at one state, by name."""
-        out, use = self._solved(t, x, p)
+        out, use = self._solved(t, x, p, is_output=True)
         multipliers = self.multipliers(t, x, p)
         forces, residuals = self._reactions(t, x, p, multipliers)
         return {'rates': out[:len(x)], 'residuals': residuals,

@@ -1,16 +1,17 @@
 """Motions by the recursive equations, in the compiled loop."""
+from contextlib import suppress
 from warnings import warn
 
 import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
 
-from ...errors import ConstraintError
+from ...errors import ConstrainedDynamicsError, ConstraintError
 from ..integrate.runs import LONGEST, BlockRun
 from ..integrate.blocks import is_compiled
 from ..integrate.ends import COMPILING, SLOW, Pace, cause_of
 from ..manifold.projection import ROUNDING, size_of
 from ..outcome import Reason
-from ..tolerances import CLOSE, OFFSETS
+from ..tolerances import CLOSE, NEARBY, OFFSETS
 from ..trajectory import Trajectory
 from .equations import DEPENDENT
 
@@ -134,6 +135,17 @@ def moved(equations, t, x, moving, rows):
     return x
 
 
+def beside(equations, t, x):
+    """A state near ``x`` whose positions hold, or None."""
+    q, m, y = len(equations.coordinates), len(equations.multiplier_names), (
+        x.copy())
+    y[:q] += NEARBY*np.cos(2.4*np.arange(1, q + 1))
+    with suppress(ConstrainedDynamicsError):
+        y = moved(equations, t, y, slice(q), slice(m))
+        if gaps(equations, t, y)[0][:m].max() <= ROUNDING*size_of(y):
+            return y
+
+
 class RecursiveRun(BlockRun):
     """One run; ``x`` are the states at the start."""
 
@@ -195,8 +207,6 @@ class RecursiveRun(BlockRun):
         fault = end is not None and ACTS.format(T[end])
         T, Y, F = T[:end], Y[:end], F[:end]
         steps = len(T) - 1
-        if self.left_out and self.on_set and not self.made:
-            self.check_start(T, Y)
         self.made += steps
         self.unprojected += steps*(levels is not self.levels)
         self.t, self.x, self.f = float(T[-1]), Y[-1].copy(), F[-1]
@@ -262,17 +272,6 @@ class RecursiveRun(BlockRun):
             return None
         return next((k for k, (t, x) in enumerate(zip(T[1:], Y[1:]), 1)
                      if self.checked(t, x, self.equations.p)[0]), None)
-
-    def check_start(self, T, Y):
-        """Stop if more rows are independent after the first block."""
-        rank, later = (len(self.equations.independent(T[k], Y[k])[0])
-                       for k in (0, -1))
-        if later > rank:
-            raise self.stopped(
-                Reason.SINGULAR, f"the constraint rows have the rank {rank} "
-                f"here and {later} at t = {T[-1]:.6g}. This is a singular "
-                "configuration, where the motion may branch. Start from a "
-                "state beside it")
 
     def go_back(self):
         """Go back to a state that allows another step, if there is one."""

@@ -311,10 +311,10 @@ def _warn_of_jumps(conditions, found):
                       for name in conditions.jumps(motion.point)})
     if jumping:
         warn("Forces jump where the speeds change their signs "
-             f"({', '.join(jumping)}), as dry friction does. Such a force "
-             "holds a range of states; the one returned is the state where "
-             "it has its value at zero speed. For the ends of the range, "
-             "replace it by a constant force, of either sign.", stacklevel=4)
+             f"({', '.join(jumping)}). Dry friction allows a range of "
+             "equilibria. The state returned uses the force at zero speed. "
+             "For the ends of the range, replace it by a constant force, of "
+             "either sign.", stacklevel=4)
 
 
 def _search(conditions, x, p, fixed):
