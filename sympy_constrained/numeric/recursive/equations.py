@@ -177,16 +177,11 @@ class RecursiveEquations:
         C = np.linalg.solve(S[np.ix_(use, use)], S[use]).T
         return np.linalg.pinv(C.T)@lam[use]
 
-<<<<<<< HEAD
-    def _solved(self, t, x, p):
-        """Rates, multipliers, and the independent rows while they suffice."""
-=======
     def _solved(self, t, x, p, is_output=False):
-        """Rates and multipliers, and the independent rows: those of the first
-        state while they determine the motion. Outputs are also taken at
-        singular configurations.
+        """Rates, multipliers, and the independent rows while they suffice.
+
+        Outputs are also taken at singular configurations.
         """
->>>>>>> part/mend21
         t, x, values = float(t), np.ascontiguousarray(x), self.parameters(p)
         key = None if p is None else values.tobytes()
         function, cut, fault = self._decided.get(key), DEPENDENT, True
