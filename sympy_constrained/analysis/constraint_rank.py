@@ -351,8 +351,9 @@ def check_gradients(system, points):
     rows = sorted(set.intersection(*(set(p.vanishing) for p in points)))
     if rows:
         raise ConstraintError(
-            f"{', '.join(system.constraint_names[k] for k in rows)} has no "
-            "gradient where the constraints hold, so it does not act on the "
+            f"{', '.join(system.constraint_names[k] for k in rows)} "
+            f"ha{'s' if len(rows) == 1 else 've'} no gradient where the "
+            "constraints hold, and no effect on the "
             "accelerations. It may be a square, or a product with another "
             "constraint: give the factor that has to vanish. Or the "
             "mechanism moves with special dimensions only: pass them as "

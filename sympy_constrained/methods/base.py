@@ -362,8 +362,9 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
             report or self._report).redundant_rows
         if rows:
             raise RedundantConstraintsError(
-                f"{', '.join(self._names[k] for k in rows)} follows from the "
-                f"other rows where the constraints hold, and {reason}. "
+                f"{', '.join(self._names[k] for k in rows)} "
+                f"follow{'s' if len(rows) == 1 else ''} from the other rows "
+                f"where the constraints hold, and {reason}. "
                 f"{remedy}", rows=tuple(rows))
 
     # -- the equations of motion, not solved -----------------------------

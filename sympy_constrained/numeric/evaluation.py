@@ -140,7 +140,7 @@ class Evaluator:
                 raise MissingIngredientError(
                     "No values for the constants "
                     f"{', '.join(self.constant_names.labels)}. Pass "
-                    "`constants` at compilation, or `p` with every call.")
+                    "`constants`, or `p` to a compiled function.")
             return self.p
         p = by_label(p)
         if isinstance(p, Mapping):

@@ -55,7 +55,7 @@ CONSTANTS = (
          'Give one for each'),
     Case('no constants at all', lambda: compiled(None).rhs(0, [1, 0, 0, 0]),
          MissingIngredientError, 'No values for the', 'constants m, g, l',
-         'Pass `constants` at compilation, or `p` with'),
+         'Pass `constants`, or `p` to a compiled'),
     Case('constants of a call in a list that is too short',
          lambda: COMPILED.rhs(0, [1, 0, 0, 0], [1, 2]), ValueError,
          '`p` has shape (2,) for', '3 constants (m, g, l)',

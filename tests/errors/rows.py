@@ -94,15 +94,15 @@ CONTRADICTIONS = (
          'pass them as `sample={symbol: number, ...}`'),
     *(Case(f'a holonomic constraint twice, of {cls.__name__}',
            lambda cls=cls, options=options: space(
-               cls, hol_coneqs=[ROD, 3*ROD], **options).forcing,
+               cls, hol_coneqs=[ROD, 3*ROD, 2*ROD], **options).forcing,
            RedundantConstraintsError,
-           'holonomic row 1 follows from the other rows',
+           'holonomic row 1, holonomic row 2 follow from the other rows',
            f'where the constraints hold, and {why}',
            'Leave the redundant rows out, or use')
       for cls, options, why in (
           (VaccoMethod, {}, 'multipliers'),
           (HamelEmbedding, {'q_dependent': [x, y]}, 'an embedding'),
-          (LinearMappingMethod, {'us': ['a']}, 'a mapping'))),
+          (LinearMappingMethod, {}, 'a mapping'))),
     Case('a constraint twice with reactions of its own',
          lambda: flat(GibbsAppellMethod, nonhol_coneqs=[SKATE, 2*SKATE],
                       reaction_matrix=eye(2)).mass_matrix,

@@ -10,7 +10,7 @@ from laws.ways import WAYS, Refused
 FOLDER = Path(__file__).resolve().parents[2] / 'doc' / 'trust'
 # Why a method does not take a model, or does not take it with other rows.
 REASONS = {
-    'redundant': ('follows from the other|redundant rows',
+    'redundant': ('follows? from the other|redundant rows',
                   'rows that follow from others'),
     'nonlinear': ('[nN]ot linear', 'rows that are not linear in the '
                   'velocities, or cannot be solved for one'),

@@ -258,7 +258,8 @@ def check_gradients(system, report, names, sample):
             "that is meant.")
     vanishing = sorted({*range(count)} - regular)
     raise ConstraintError(
-        f"{', '.join(names[k] for k in vanishing)} has no gradient where the "
-        "constraints hold, so it does not act on the motion. It may be a "
+        f"{', '.join(names[k] for k in vanishing)} "
+        f"ha{'s' if len(vanishing) == 1 else 've'} no gradient where the "
+        "constraints hold, and no effect on the motion. It may be a "
         "square: give the factor that has to vanish.",
         rows=tuple(first + k for k in vanishing))

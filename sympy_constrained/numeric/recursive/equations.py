@@ -138,8 +138,8 @@ class RecursiveEquations:
         if p is None and self.p is None:
             raise MissingIngredientError(
                 "No values for the constants "
-                f"{', '.join(self.constant_names.labels)}. Pass `constants` "
-                "at compilation, or `p` with every call.")
+                f"{', '.join(self.constant_names.labels)}. Pass "
+                "`constants`, or `p` to a compiled function.")
         return self.p if p is None else self.constant_names.vector(
             p, 'p', self.p)
 

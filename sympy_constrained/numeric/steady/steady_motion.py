@@ -38,6 +38,10 @@ class SteadyMotion:
     def __getitem__(self, key):
         return float(self.point[self.names.index(key)])
 
+    def __iter__(self):
+        """The states in order, so that a motion can start from it."""
+        return iter(self.x)
+
     @property
     def names(self):
         """Names of the entries of ``point``."""
