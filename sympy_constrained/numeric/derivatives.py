@@ -13,7 +13,7 @@ from ..graph import Derivation, Graph, gradient, jacobian, read, substitute
 from .codegen.native import with_given
 from .codegen.solution import MOST, solved
 from .evaluation import times_of
-from .names import Names, array
+from .names import Names, array, no_text
 
 
 class Stage(NamedTuple):
@@ -340,7 +340,8 @@ def load(compiled, of, by):
     if isinstance(of, str) and of not in named and of not in graph.outputs:
         raise ValueError(
             f"There is no output {of!r} to differentiate. Known: "
-            f"{', '.join(map(repr, (*named, *graph.outputs)))}.")
+            f"{', '.join(map(repr, {**named, **graph.outputs}))}. Give one "
+            "of these, or a list of SymPy expressions.")
     more = named.get(of, (of,)) if isinstance(of, str) else ()
     names = tuple(dict.fromkeys(('rates', 'W', 'r', *more)))
     g, out = with_given(graph, names, given).load(None, names)
@@ -364,7 +365,7 @@ def load(compiled, of, by):
 def expressions(g, compiled, of, rates):
     """References of expressions in what the equations have."""
     bind(g, compiled, rates)
-    of = [read(g, expr) for expr in of]
+    of = [read(g, no_text(expr)) for expr in of]
     known = {*compiled.unknowns, *compiled.states, *compiled.constants,
              *compiled.specifieds, compiled.equations.t}
     strange = sorted(str(x) for x in g.symbols_of(*of) if x not in known)

@@ -17,7 +17,7 @@ from ..precision import precise
 from .codegen.native import (
     NativeFunction, arguments_of, chosen, compiled_outputs, with_given)
 from .inputs import closed
-from .names import Names, array, by_label, read_only
+from .names import Names, array, by_label, no_text, read_only
 from .tolerances import HUGE, NOISE, ROUNDINGS
 
 
@@ -200,11 +200,7 @@ class Evaluator:
 
         It may contain states, constants, specified functions and time.
         """
-        if isinstance(expr, str):
-            raise TypeError(
-                f"`expr` is the text {expr!r}, which is not evaluated. Give "
-                "a SymPy expression or matrix.")
-        if np.iterable(expr) and not isinstance(expr, MatrixBase):
+        if np.iterable(no_text(expr)) and not isinstance(expr, MatrixBase):
             raise TypeError(
                 f"`expr` is a {type(expr).__name__}; it must be one "
                 "expression or one matrix. Give `Matrix(expr)` for several.")

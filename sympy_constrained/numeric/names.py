@@ -26,6 +26,15 @@ def label(item) -> str:
     return str(item)
 
 
+def no_text(expr):
+    """The expression; raise if it is a text."""
+    if isinstance(expr, str):
+        raise TypeError(
+            f"An expression is the text {expr!r}, which is not evaluated. "
+            "Give a SymPy expression or matrix.")
+    return expr
+
+
 def number(value) -> float:
     """A finite real number as a float; ``ValueError`` for anything else."""
     try:

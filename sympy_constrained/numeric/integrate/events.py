@@ -58,7 +58,8 @@ class Events:
             if passed and value*function.direction > PASSED:
                 fact, *remedy = passed.split('. ', 1)
                 raise ConstraintError('. '.join([
-                    f"{fact} ({value:.3g} at the start)", *remedy]) + '.')
+                    f"{fact} (event function: {value:.3g} at the start)",
+                    *remedy]) + '.')
 
     def __bool__(self):
         return bool(self.functions)

@@ -48,7 +48,7 @@ from ...graph import Graph
 from ...graph import gradient as slopes_of
 from ..codegen.native import with_given
 from ..manifold.correction import newton_code, newton_graph
-from ..names import Names, array, label
+from ..names import Names, array, label, no_text
 from .jumps import kink, warn_of_jumps
 from .saltation import saltation
 from .sensitivities import chosen, start_derivatives
@@ -98,7 +98,7 @@ def gradient(motion, by, cost, final_cost, weights, fixed):
             f"`weights` has shape {seeds.shape}; it must be that of `x` of "
             f"the motion, {motion.x.shape}.")
     cost, final_cost = (
-        sympify(x, strict=True) for x in (cost, final_cost))
+        sympify(no_text(x), strict=True) for x in (cost, final_cost))
     back = Backward(tape, constants, cost)
     end = tape.parts[-1]
 

@@ -143,9 +143,11 @@ class SteadyMotion:
 
     @cached_property
     def size(self) -> float:
-        """The spectral norm of :attr:`matrix`, to which rounding is relative.
+        """A spectral norm, to which rounding is relative: that of the linear
+        motion, because :attr:`matrix` may contain rounding alone.
         """
-        return np.linalg.norm(self.matrix, 2) if len(self.matrix) else 0.
+        A = self._neighbours[0]
+        return np.linalg.norm(A, 2) if len(A) else 0.
 
     @property
     def growth(self) -> float:
