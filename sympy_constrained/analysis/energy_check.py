@@ -82,8 +82,8 @@ def checked_velocities(system, sample):
                 warn(f"The {name} is not the derivative of its {what} by "
                      "`kd_eqs`, even where the constraints hold. The "
                      "equations of motion use the velocity that was set, "
-                     f"other loads and pictures the {what}. Correct one of "
-                     "them, or `kd_eqs`.", stacklevel=4)
+                     f"but potential energies and pictures use the {what}. "
+                     "Correct one of them, or `kd_eqs`.", stacklevel=4)
     return replace(system, graph=graph.updated(*graph.load(
         None, [x for x in graph.outputs if x not in names])))
 
