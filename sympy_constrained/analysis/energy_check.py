@@ -1,5 +1,6 @@
 """Whether velocities, and Lagrange's equations of the energy, are right."""
 from contextlib import suppress
+from dataclasses import replace
 from warnings import warn
 
 from mpmath import mp
@@ -64,24 +65,34 @@ def agree_on_constraints(system, graph, sample):
                    for x, y, z in zip(gap, force, known))
 
 
-def warn_of_velocities(system, sample):
+def checked_velocities(system, sample):
     """Warn of velocities that are not the derivative of the position, with all
-    speeds that the constraints allow.
+    speeds that the constraints allow; the system without the differences.
     """
-    names = [x for x in system.graph.outputs if x.startswith(DIFFERENT)]
+    graph = system.graph
+    names = [x for x in graph.outputs if x.startswith(DIFFERENT)]
+    if not names:
+        return system
     with precise(), suppress(InconsistentConstraintsError, ArithmeticError):
         out = evaluated(system, admissible_values(
-            system, sample, seed=1), (*names, 'A')) if names else {}
+            system, sample, seed=1), (*names, 'A'))
         for name in names:
-            rows, _ = orthonormal_rows(out['A'])
-            gaps, spins = out[name][:3], out[name][3:]
-            if all(any(norm(project_out(row, rows)[0]) > SAME*(1 + norm(row))
-                       for row in some)
-                   for some in (gaps, [project_out(row, spins)[0]
-                                       for row in gaps])):
+            if are_different(out[name][:3], out[name][3:], out['A']):
                 name, what = name.rsplit(': ', 1)
                 warn(f"The {name} is not the derivative of its {what} by "
                      "`kd_eqs`, even where the constraints hold. The "
                      "equations of motion use the velocity that was set, "
-                     f"other loads and pictures the {what}. Correct one of "
-                     "them, or `kd_eqs`.", stacklevel=4)
+                     f"but potential energies and pictures use the {what}. "
+                     "Correct one of them, or `kd_eqs`.", stacklevel=4)
+    return replace(system, graph=graph.updated(*graph.load(
+        None, [x for x in graph.outputs if x not in names])))
+
+
+def are_different(gaps, spins, A):
+    """Whether gaps are no rows of ``A``, nor along those of the ``spins``."""
+    rows, _ = orthonormal_rows(A)
+    axes, _ = orthonormal_rows([[mp.fdot(row, x) for row in gaps]
+                                for x in spins])
+    left = zip(*(project_out(row, rows)[0] for row in gaps))
+    return any(norm(project_out(x, axes)[0]) > SAME*(1 + norm(sum(gaps, [])))
+               for x in left)

@@ -103,7 +103,7 @@ class Exported:
         return tuple(self.equations.multipliers[k] for k in self.rows)
 
     def outputs(self, name):
-        """How :func:`walk` computes outputs: name -> flat values; shapes."""
+        """A function of arguments of :func:`walk` to values, and shapes."""
         names = ('rates', 'W', 'r') if name in SOLVED else (name,)
         if name == 'residual':
             names += 'holonomic', 'velocity'

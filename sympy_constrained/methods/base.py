@@ -13,7 +13,7 @@ from ..analysis.consistent_points import check_sample, nearest_to_zero
 from ..analysis.constraint_rank import (
     columns_at, constraint_report, independent_columns, preferred_columns,
     warn_of_added_rows, without_repetitions)
-from ..analysis.energy_check import check_lagrangian, warn_of_velocities
+from ..analysis.energy_check import check_lagrangian, checked_velocities
 from ..analysis.zero_tests import floats_at
 from ..errors import (
     MissingIngredientError, RedundantConstraintsError, UnsupportedFeatureError)
@@ -147,8 +147,8 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         if self._in_velocities and is_kane:     # speeds may have become
             self._drop_from_sample({*speeds_of(arguments)} - {*system.u})
         if has_bodies:
+            system = checked_velocities(system, self._sample)
             check_sample(system, self._sample)
-            warn_of_velocities(system, self._sample)
             if arguments.get('velocity_constraints') is not None:
                 warn_of_added_rows(system, self._sample)
         if self._drops_repetitions and is_kane and has_bodies:

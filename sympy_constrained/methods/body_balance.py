@@ -259,7 +259,10 @@ class Tree:
         return self.balance.agree(*zip(motion, w))
 
     def reactions(self, reactions):
-        """Name -> force and moment on the child; rows act at given places."""
+        """Name -> force and moment on the child.
+
+        ``reactions`` of rows are pairs of where they act and numbers.
+        """
         g, wrenches = self.balance.g, {}
         for body, (rate, momentum) in self.balance.inertia.items():
             wrenches.setdefault(self.node(body), []).append(

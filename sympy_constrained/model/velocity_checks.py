@@ -212,8 +212,9 @@ class Comparison:
     def differences(self, velocity, rate):
         """Columns of a velocity less those of the rate, by speed, (3, o).
 
-        Further rows mark the speeds that do not change the position: they may
-        belong to a coordinate without a place in it, such as a spin.
+        Further rows mark the speeds that do not change the position. One may
+        be the spin of a wheel whose frame does not turn with it: then nothing
+        is known of velocities in the direction of its column.
         """
         g, numbers = self.builder, range(len(self.columns))
         columns = [([by(x) for x in velocity], rate(along, self.dot))

@@ -88,7 +88,7 @@ def functions_in(expr, time):
 
 
 class Resolution:
-    """Values of inputs and of those that they contain; None without."""
+    """Values of inputs, and of the inputs in these; None if there is none."""
 
     def __init__(self, time, equations):
         self.time, self.equations = time, equations

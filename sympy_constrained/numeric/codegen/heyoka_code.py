@@ -3,7 +3,7 @@ from .walk import OPERATORS, functions_of, walk
 
 
 def heyoka_system(h, code, names, pars):
-    """Pairs of a variable and its rate; constants are ``pars`` of heyoka."""
+    """Pairs of variable and rate; the first ``pars`` parameters are ours."""
     variables = [h.expression(name) for name in names]
     values = walk(code.operations, functions(h), {
         't': [h.time], 'x': variables,

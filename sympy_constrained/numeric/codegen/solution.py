@@ -293,7 +293,10 @@ class SchurFactors:
 
 
 class LoopFactors:
-    """The same in loops: a :class:`Stage` for every right side."""
+    """The same in loops: a :class:`Stage` for every right side.
+
+    ``pivots`` and ``diagonal`` are those of the last one.
+    """
 
     def __init__(self, g, M, A, stages):
         self.g, self.size, self.stages = g, len(M), stages
@@ -365,7 +368,10 @@ class RepeatedFactors:
 
     @classmethod
     def of(cls, g, matrix, owners, stages=None):
-        """The factors, or None if the copies have different rows in use."""
+        """The factors; ``owners`` are pairs of a copy and the position in it.
+
+        None if the copies have different rows in use.
+        """
         copies = sorted({copy for copy, _ in owners})
         groups = [[k for k, (copy, _) in enumerate(owners) if copy == some]
                   for some in copies]

@@ -86,7 +86,7 @@ class Steps:
         self.is_compiled = is_compiled(advance)
 
     def advance(self, origin, h, begin, count):
-        """Make steps from ``x``: the ends of good ones, and evaluations."""
+        """Ends of steps from ``x``, up to one that fails; evaluations made."""
         states = np.empty((count, self.states))
         made, evaluations = self.loop(
             self.parts, origin, h, begin, self.age, self.x, self.history,

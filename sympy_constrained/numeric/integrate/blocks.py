@@ -195,7 +195,10 @@ class Blocks:
         return steps, is_ahead
 
     def pieces(self, solver, most):
-        """Begins and ends between kinks of tables, and the times of these."""
+        """Begins, ends, and where they meet, of ``most`` pieces at most.
+
+        Tables have kinks between the pieces.
+        """
         run, end = self.run, self.run.span[1]
         found = [(solver.t, solver.t_bound, run.stop)]
         while run.kinks and found[-1][2] != end and len(found) < most:

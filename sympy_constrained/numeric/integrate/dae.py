@@ -115,7 +115,7 @@ def dae_form(model, start, t=0., constants=None, inputs=None) -> DAEForm:
 
 
 def form_at(compiled, t, x, work=()):
-    """The :class:`DAEForm` at a state; the last entry may be the work."""
+    """The :class:`DAEForm` at a state; with ``work`` it is the last ``y``."""
     solver = compiled.linear_solver(t, x)
     size = len(compiled.unknowns)
     rows, columns = map(tuple, solver.kept or (range(size),)*2)
@@ -187,7 +187,7 @@ def dae_graph(compiled, rows, columns, kept, work):
 
 
 def corrected_rows(compiled, out, kept):
-    """Corrections, which replace no row of ``W``: states, gradients, names."""
+    """States, gradient, residual, name of each row that is corrected only."""
     replaced = {'velocity': set(compiled.equations.constraint_rows)}
     names = iter(compiled.residual_names)
     rows = []

@@ -155,7 +155,7 @@ class PassageFinder:
         self.times, self.states = t[-KEPT:], y[-KEPT:]
 
     def ordinary(self, t, y, watched):
-        """States of a block, to be accepted, and numbers of doubtful steps."""
+        """A function to accept states of a block, and the doubtful steps."""
         _, _, least, largest, is_open, rows = watched
         largest = np.maximum.accumulate(np.maximum(largest, self.largest))
         ratio = least/largest

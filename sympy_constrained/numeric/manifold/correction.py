@@ -89,7 +89,7 @@ def residuals(g, out, step):
 
 
 def distances_of(g, A, values, rows):
-    """Residuals by gradients ``A``, or by the usual one for other rows."""
+    """Residuals over gradients; over the usual one if not in ``rows``."""
     squares = [g.dot(row, row) for row in A]
     usual = g.sum(squares[k] for k in rows)
     sizes = [size(g, x) for x in values]

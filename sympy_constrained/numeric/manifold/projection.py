@@ -18,7 +18,7 @@ HALVINGS = 10
 
 @dataclass(frozen=True, eq=False)
 class Correction:
-    """A state; ``distances`` are residuals by norms of their gradients."""
+    """A state; ``distances`` are residuals over norms of gradients."""
 
     x: np.ndarray
     residuals: np.ndarray

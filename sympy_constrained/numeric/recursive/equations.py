@@ -178,7 +178,7 @@ class RecursiveEquations:
         return np.linalg.pinv(C.T)@lam[use]
 
     def _solved(self, t, x, p, is_output=False):
-        """Rates, multipliers, and the independent rows while they suffice.
+        """Rates and multipliers, and the rows in use, kept while they suffice.
 
         Outputs are also taken at singular configurations.
         """

@@ -154,7 +154,7 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
 
 
 def integrated(compiled, t_span, x, dx, by, options, events=()):
-    """The motion and its derivatives; states ``by`` name columns of ``dx``."""
+    """The motion and its derivatives from ``dx``, whose columns are ``by``."""
     sign = -1 if np.ndim(t_span) and t_span[1] < t_span[0] else 1
     motions, parts, width = [], [], max(1, STATES//len(x) - 1)
     for event in events:

@@ -27,7 +27,7 @@ APART, SAME = 1e-3, 1e-6
 
 
 def cyclic_coordinates(equations):
-    """Positions of states on which nothing depends but rates of such."""
+    """Positions of states that enter only rates of other such states."""
     graph = equations.graph
     used = set(graph.symbols(
         [name for name in ('W', 'r', 'holonomic', 'velocity', 'upper')
@@ -204,7 +204,7 @@ class Conditions:
 
 
 def conditions_graph(compiled, cyclic, free):
-    """The graph (``inertia``: W before accelerations), names of the rows."""
+    """A graph and names of its rows; ``inertia`` is W by accelerations."""
     equations = compiled.equations
     if compiled.called:
         raise UnsupportedFeatureError(
