@@ -70,7 +70,7 @@ def checked_velocities(system, sample):
     speeds that the constraints allow; the system without the differences.
     """
     graph = system.graph
-    names = [x for x in graph.outputs if x.startswith(DIFFERENT)]
+    names = [x for x in graph.outputs if DIFFERENT in x]
     if not names:
         return system
     with precise(), suppress(InconsistentConstraintsError, ArithmeticError):
@@ -78,7 +78,7 @@ def checked_velocities(system, sample):
             system, sample, seed=1), (*names, 'A'))
         for name in names:
             if are_different(out[name][:3], out[name][3:], out['A']):
-                name, what = name.rsplit(': ', 1)
+                name, what = name.rsplit(DIFFERENT, 1)
                 warn(f"The {name} is not the derivative of its {what} by "
                      "`kd_eqs`, even where the constraints hold. The "
                      "equations of motion use the velocity that was set, "

@@ -12,8 +12,8 @@ from ..graph.calculus import NumericDerivation
 from ..graph.nodes import PRIME, SHADOW_TOLERANCE
 
 
-# Outputs whose names begin so are differences of velocities.
-DIFFERENT = 'velocity of '
+# Outputs whose names contain this are differences of velocities.
+DIFFERENT = ': '
 
 
 def prepare_points(kinematics, bodies):
@@ -57,12 +57,12 @@ def check_velocities(kinematics, bodies):
                     break
             else:
                 if is_certain():
-                    outputs[f'{DIFFERENT}{name}: {what}'] = of(
+                    outputs[f'{name}{DIFFERENT}{what}'] = of(
                         Derivation).differences(velocity, rate)
                 continue
         if speeds:
             raise KinematicsError(
-                f"The velocity of {name} and the derivative of its "
+                f"The {name} and the derivative of its "
                 f"{what} by `kd_eqs` have opposite signs of "
                 f"{', '.join(map(str, speeds))}. A velocity that was set and "
                 "`kd_eqs` contradict each other; correct the sign in one of "
@@ -98,7 +98,7 @@ def moving_points(kinematics, points):
                 rates = list(map(rate, r))
                 return [dot(rates, column) for column in columns]
 
-            yield (f'point {point}', 'position',
+            yield (f'velocity of point {point}', 'position',
                    kinematics.velocity(point, axes), turned, columns[0],
                    partial(is_translated, kinematics, point))
 
@@ -124,7 +124,7 @@ def turning_frame(kinematics, frame):
         return [dot(list(map(rate, columns[i])), columns[j])
                 for i, j in ((1, 2), (2, 0), (0, 1))]
 
-    return (f'frame {frame}', 'orientation',
+    return (f'angular velocity of frame {frame}', 'orientation',
             kinematics.angular_velocity(frame, frame), turned, columns[0],
             lambda: True)
 

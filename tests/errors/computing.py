@@ -85,10 +85,10 @@ MODELS = (
          lambda: compiled({m: 1, g: 1}, HIDDEN).rhs(0, [1, 0, 0, 0]),
          UnsupportedFeatureError, 'No numeric meaning', 'is known for f',
          'Replace it by a SymPy expression, or attach a'),
-    *(Case(f'a text as an expression {k}', f, TypeError, "is the text 'x', ",
-           'not evaluated', 'Give a SymPy expression') for k, f in enumerate((
-        lambda: COMPILED.expression('x'), lambda: COMPILED.jacobian(['x']),
-        lambda: run(adjoint=True).gradient([g], cost='x')))),
+    *(Case(f'text {k}', f, TypeError, 'is the text', 'not evaluated', 'Give')
+      for k, f in enumerate((
+          lambda: COMPILED.expression('x'), lambda: COMPILED.jacobian(['x']),
+          lambda: run(adjoint=True).gradient([g], cost='x')))),
     Case('an expression without value at a state',
          lambda: COMPILED.expression(1/y)(0, [1, 0, 0, 0]),
          NotFiniteError, 'The outputs expr are not finite real numbers',
