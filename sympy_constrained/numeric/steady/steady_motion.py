@@ -143,8 +143,8 @@ class SteadyMotion:
 
     @cached_property
     def size(self) -> float:
-        """A spectral norm, to which rounding is relative: that of the linear
-        motion, because :attr:`matrix` may contain rounding alone.
+        """A spectral norm, to which rounding is relative. It is that of the
+        linear motion, because :attr:`matrix` may contain rounding alone.
         """
         A = self._neighbours[0]
         return np.linalg.norm(A, 2) if len(A) else 0.
