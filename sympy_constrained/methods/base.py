@@ -186,15 +186,15 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
                 "`kanes_equations` belongs to a method made in Kane's shape. "
                 "This one was made from a Lagrangian; call "
                 "`form_lagranges_equations()`, or read `eom`.")
-        given = self._arguments
         new = {name: own(value) for name, value in (
             ('bodies', bodies), ('forcelist', loads)) if value is not None}
         if new:
-            self._arguments = {**given, **new}
+            before = dict(self.__dict__)
+            self._arguments = {**self._arguments, **new}
             try:
                 self._build()
             except Exception:
-                self._arguments = given
+                self.__dict__ = before
                 raise
 
     @property

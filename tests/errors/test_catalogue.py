@@ -15,6 +15,7 @@ import sympy_constrained
 from errors.catalogue import AREAS
 from errors.parts import in_one_line
 from sympy_constrained import _compat
+from sympy_constrained.errors import ConstrainedDynamicsError
 from sympy_constrained.methods.base import ConstrainedMethod
 from sympy_constrained.numeric import CompiledEquations
 
@@ -76,14 +77,15 @@ def test_titles_are_unique():
     assert len(titles) == len(set(titles))
 
 
-def test_a_method_keeps_its_model_when_other_bodies_are_refused():
-    """``kanes_equations`` replaces bodies; the old ones are not lost."""
+def test_a_method_keeps_its_model_when_other_bodies_are_refused(monkeypatch):
     from errors.parts import BOB, WEIGHT, kane
-    from sympy_constrained.errors import ConstrainedDynamicsError
     method = kane()
     before = method.rhs()
     with pytest.raises(ConstrainedDynamicsError):
         method.kanes_equations([BOB, BOB], WEIGHT)
+    monkeypatch.setattr(type(method), '_check_choices', lambda self: 1/0)
+    with pytest.raises(ZeroDivisionError):
+        method.kanes_equations([Particle('heavy', BOB.point, 7)])
     assert method.bodies == [BOB] and method.rhs() == before
 
 
