@@ -28,6 +28,7 @@ extensions = [
     'changelog',
     'sphinx_gallery.gen_gallery',
     'thumbnails',
+    'short_navigation',
 ]
 templates_path = ['_templates']
 exclude_patterns = ['ext', 'examples', '_templates', 'gallery/**/*.ipynb',
