@@ -142,6 +142,9 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
                         {*model.speeds}.difference(fields['u']))
     check_names(builder, fields)
     blocks.update(check_velocities(kinematics, bodies))
+    blocks['rotation'] = [[x] for x in kinematics.rotation_residuals(
+        [body.frame for body in fields['bodies']
+         if kinematics.frame and hasattr(body, 'frame')], kinematics.q)]
     if power_is_costly(builder, blocks):
         blocks['power'] = []
     time = {builder.time}               # compared by hash

@@ -196,6 +196,8 @@ class Geometry:
         for parent, child in dict.fromkeys(
                 link for frame in frames
                 for link in pairwise(self.way_to(frame))):
+            if self.is_orthogonal(parent, child):
+                continue
             R = self._edge(parent, child)
             for i, j in UPPER:
                 entry = g.dot(R[i], R[j])

@@ -36,6 +36,7 @@ class ConstrainedSystem:
     ``velocity_jacobian``   (mv, o)         ``d(velocity)/du``
     ``A``, ``b``            (m, o), (m, 1)  acceleration level, all rows
     ``energy``, ``power``   (1, 1)          see :class:`.EquationsOfMotion`
+    ``rotation``            (k, 1)          zero for unit quaternions
     ``mass_rates``          (k, 1)          rates of ``masses``
     ``higher``              (mk, 1)         residuals ``higher_rows``
     ======================  ==============  ================================

@@ -12,7 +12,7 @@ from ..geometric.run import FixedRun, check_arguments
 from ..linear.rank_decision import is_regular
 from ..manifold.consistent_state import (
     TOLERANCE, check_consistent, consistent_state, mass_spectrum,
-    negative_mass)
+    negative_mass, no_rotation)
 from ..manifold.projection import project
 from ..manifold.stabilization import (
     GAINS, Feedback, stabilized, trial_gain)
@@ -236,6 +236,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         if not known:
             x = _start(compiled, span[0], x, initial, tolerance,
                        kind == 'projection')
+        _warn(no_rotation(compiled, span[0], x))
         if kind == 'baumgarte':
             compiled, gains = _with_gains(
                 compiled, span, x, stabilization, solver, options)
@@ -261,8 +262,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         {} if integrator else {'method': solver, **options}))
     fault = trajectory.success and not integrator and (
         run.records.fault(trajectory, rtol, atol))
-    if fault:
-        warn(fault, stacklevel=2)
+    _warn(fault)
     more = {'tape': run.tape} if adjoint else {}
     if reactions:
         more['reactions'] = reactions.function(compiled)(
@@ -278,9 +278,13 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
 
 def _warn_at_start(compiled, t, x, known):
     announce(compiled.equations, stacklevel=4)
-    text = not known and negative_mass(compiled, t, x)
+    if not known:
+        _warn(negative_mass(compiled, t, x), stacklevel=4)
+
+
+def _warn(text, stacklevel=3):
     if text:
-        warn(text, stacklevel=3)
+        warn(text, stacklevel=stacklevel)
 
 
 def _known_solver(compiled, t, x, initial):

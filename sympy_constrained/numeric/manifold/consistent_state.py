@@ -9,7 +9,8 @@ from ...graph import Graph
 from ...model.constraints import multiples
 from ..compiled import compile_equations
 from ..names import number
-from ..tolerances import NEGATIVE, OFFSETS, PART, PARTS, TOLERANCE
+from ..tolerances import (
+    NEGATIVE, OFFSETS, PART, PARTS, TOLERANCE, TYPED)
 from .projection import distances, project, project_many, size_of
 
 
@@ -198,6 +199,24 @@ def negative_mass(compiled, t, x):
         f"{', '.join(names)} has negative kinetic energy at the start. "
         "Usually a mass or a moment of inertia has the wrong sign. Correct "
         "the constants, or the kinetic energy.")
+
+
+def no_rotation(compiled, t, x):
+    """A warning if coordinates are no unit quaternion, else None."""
+    graph = compiled.equations.graph
+    if not graph.outputs.get('rotation', (0,))[0]:
+        return None
+    far = np.abs(compiled.evaluate(('rotation',), t, x)['rotation']).max()
+    if far <= TYPED:
+        return None
+    g, out = graph.load(None, ('rotation',))
+    used = {*g.symbols_of(*chain(*out['rotation']))}
+    names = ', '.join(label for label, q in zip(
+        compiled.names.labels, compiled.states) if q in used)
+    return (
+        f"The start values of {names} give no rotation: products of the axes "
+        f"of a frame differ from 0 and 1 by up to {far:.1e}. Usually they are "
+        "a quaternion whose norm is not one. Divide them by the norm.")
 
 
 def is_symmetric(graph, name):
