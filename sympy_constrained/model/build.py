@@ -196,7 +196,8 @@ def constrained(kinematics, rows, stabilization, in_velocities=False):
         fields['velocity_rows'] = tuple(nested_expression(
             kinematics.builder, row.ref) for row in rows.velocity)
     return blocks, dict(
-        fields, unstated=unstated, loops=rows_of_loops(rows.holonomic),
+        fields, unstated=unstated, places=rows.places,
+        loops=rows_of_loops(rows.holonomic),
         geometry=tuple((k, row.location) for k, row in enumerate(
             chain(*levels)) if row.location))
 

@@ -115,11 +115,13 @@ def rows_by_level(kinematics, given, shape):
     known = []
     if shape == 'kane':
         known = rates + [row.ref for row in velocity]
-        stated = {abs(row.ref) for row in velocity}
+        stated = {abs(row.ref): k for k, row in enumerate(velocity)}
         rows = rows._replace(
             velocity=without_repeated(velocity, rates), unstated=tuple(
                 k for k, (row, ref) in enumerate(zip(holonomic, rates))
                 if stated and abs(ref) not in stated and not row.location))
+        rows = rows._replace(places=tuple(stated.get(abs(ref), -1) for ref in (
+            *rates, *(row.ref for row in rows.velocity))))
     if given['acceleration']:
         kinematics.declare_accelerations()
         rows = rows._replace(acceleration=without_repeated(
