@@ -380,6 +380,17 @@ def test_an_isolated_motion_with_a_zero_eigenvalue(force, stability):
         rest.stability == stability)
 
 
+def test_singular_coordinates_hide_a_force():
+    """A pendulum that hangs in spherical coordinates, pushed or not."""
+    method = UdwadiaKalabaMethod(
+        (x.diff()**2 + sine(x)**2*y.diff()**2)/2 + cosine(x)
+        + m*sine(x)*cosine(y), [x, y])
+    rest, = equilibria(method, [0, pi/2], constants={m: 0})
+    assert 'in singular coordinates' in repr(rest)
+    with pytest.raises(ConstraintError, match='coordinates are singular'):
+        equilibria(method, [0, pi/2], constants={m: 1})
+
+
 @pytest.mark.parametrize('direction', [sign, lambda u: Piecewise(
     (1, u > 0), (-1, True))])
 def test_a_warning_of_dry_friction(direction):
