@@ -276,7 +276,7 @@ def test_codes_for_other_rows_are_independent():
 
 def test_errors_say_what_to_do():
     compiled, state = ready('cartesian_pendulum')
-    with pytest.raises(ValueError, match='contains k, which is no state'):
+    with pytest.raises(ValueError, match='contains k. Use states'):
         compiled.jacobian([symbols('k')*compiled.states[0]])
     with pytest.raises(ValueError, match="'accelerations', 'multipliers'"):
         compiled.jacobian('forces')

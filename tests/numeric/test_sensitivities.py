@@ -254,11 +254,13 @@ def test_errors_of_measurements(pendulum, swing):
 
     with pytest.raises(ValueError, match='one value for each time'):
         run(TIMES, {q: swing[q][:5]})
+    with pytest.raises(ValueError, match='measured columns only, such as'):
+        run(TIMES, swing.to_frame())
     with pytest.raises(ValueError, match='are missing'):
         run(TIMES, {q: np.full(101, np.nan)})
     with pytest.raises(ValueError, match='no state or constant'):
         run(TIMES, {q: swing[q]}, ['k'])
-    with pytest.raises(ValueError, match='no state, rate'):
+    with pytest.raises(ValueError, match='contains k. Use'):
         run(TIMES, {symbols('k')*q: swing[q]})
     with pytest.raises(ValueError, match='no unknown'):
         run(TIMES, {q: swing[q]}, bounds={c: (0, 1)})
