@@ -2,7 +2,6 @@
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
-from warnings import warn
 
 from sympy import (
     Derivative, Dummy, Float, Piecewise, S, Symbol, default_sort_key)
@@ -11,7 +10,8 @@ from sympy.core.relational import Relational
 from sympy.physics.vector import Point, ReferenceFrame, Vector, cross
 
 from ..errors import (
-    ConstraintError, MissingIngredientError, UnsupportedFeatureError, located)
+    ConstraintError, MissingIngredientError, UnsupportedFeatureError,
+    located, warn)
 from ..graph import read
 from ..graph.nodes import CALL
 from ..graph.reading import chosen
@@ -67,7 +67,7 @@ def warn_of_jump(row, label):
             warn(f"{label} jumps where `{part}` changes. Speeds that follow "
                  "it would need an impact, and the equations hold between "
                  "the jumps only. Make the row continuous, or end the run "
-                 "there by an event with a jump of the speeds.", stacklevel=2)
+                 "there by an event with a jump of the speeds.")
             return
 
 

@@ -1,12 +1,11 @@
 """The equations of motion as a value: ``W z = r``."""
 from dataclasses import dataclass
 from functools import cached_property
-from warnings import warn
 
 from sympy import Dummy, ImmutableDenseMatrix
 
 from .. import _compat
-from ..errors import UnsupportedFeatureError
+from ..errors import UnsupportedFeatureError, warn
 from ..graph import (
     Graph, GraphBuilder, GraphMatrix, is_function_of, read)
 from ..graph.graph import output
@@ -309,10 +308,10 @@ class EquationsOfMotion:
                    tuple(f'row {i}' for i in range(len(lam))))
 
 
-def announce(equations, stacklevel=3):
+def announce(equations):
     """Show the ``warning`` of equations, if they have one."""
     if equations.warning:
-        warn(equations.warning, stacklevel=stacklevel)
+        warn(equations.warning)
 
 
 def parts_of(method):

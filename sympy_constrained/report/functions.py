@@ -87,7 +87,8 @@ class Functions:
                 raise
             raise UnsupportedFeatureError(
                 f"A browser has no counterpart of {', '.join(functions)} in "
-                "the equations. Write the model with elementary functions.", functions=functions) from error
+                "the equations. Write the model with elementary functions.",
+                functions=functions) from error
 
     def write_extra(self, builder, refs):
         """Write the rate of the work, if any, and ``refs``; their number."""

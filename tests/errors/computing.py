@@ -169,7 +169,7 @@ STARTS = (
          'so no motion is near it',
          '`consistent_state` finds one that satisfies the constraints'),
     Case('a misspelt fixed state',
-         lambda: consistent_state(COMPILED, START, fixed=['x_dot']), ValueError,
+         lambda: consistent_state(COMPILED, START, fixed='x_dot'), ValueError,
          "`fixed`: 'x_dot'", 'is no state', "did you mean x'?"),
     Case('a fill that is a text',
          lambda: consistent_state(COMPILED, {x: 1}, fill='zero'), ValueError,

@@ -1,11 +1,10 @@
 """Integrate equations of motion and keep them on their constraints."""
 from contextlib import suppress
 from dataclasses import replace
-from warnings import warn
 
 import numpy as np
 
-from ...errors import ConstrainedDynamicsError, SimulationError
+from ...errors import ConstrainedDynamicsError, SimulationError, warn
 from ...model.call_signatures import own
 from ...model.equations import announce
 from ..geometric.run import FixedRun, check_arguments
@@ -277,14 +276,14 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
 
 
 def _warn_at_start(compiled, t, x, known):
-    announce(compiled.equations, stacklevel=4)
+    announce(compiled.equations)
     if not known:
-        _warn(negative_mass(compiled, t, x), stacklevel=4)
+        _warn(negative_mass(compiled, t, x))
 
 
-def _warn(text, stacklevel=3):
+def _warn(text):
     if text:
-        warn(text, stacklevel=stacklevel)
+        warn(text)
 
 
 def _known_solver(compiled, t, x, initial):

@@ -1,11 +1,10 @@
 """Motions by the recursive equations, in the compiled loop."""
 from contextlib import suppress
-from warnings import warn
 
 import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
 
-from ...errors import ConstrainedDynamicsError, ConstraintError
+from ...errors import ConstrainedDynamicsError, ConstraintError, warn
 from ..integrate.runs import LONGEST, BlockRun
 from ..integrate.blocks import is_compiled
 from ..integrate.ends import COMPILING, SLOW, Pace, cause_of
@@ -339,8 +338,7 @@ class RecursiveRun(BlockRun):
             warn("Rates, multipliers and constraint forces are inaccurate "
                  "near a singular configuration; states are not. Outputs: "
                  f"{len(self.noisy)}, first at t = {self.noisy[0]:.6g}. "
-                 "Choose other output times, or pass the model itself.",
-                 stacklevel=4)
+                 "Choose other output times, or pass the model itself.")
         if len(self.outputs) > 1 and self.times is not None and (
                 self.times[0] != self.outputs[0]['t']):
             del self.outputs[0]         # the start is not an output

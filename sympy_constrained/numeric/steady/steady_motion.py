@@ -3,12 +3,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from warnings import warn
 
 import numpy as np
 
 from ...errors import (
-    ConstrainedDynamicsError, ConstraintError, SingularEquationsError)
+    ConstrainedDynamicsError, ConstraintError, SingularEquationsError,
+    warn)
 from ...model.equations import announce
 from ..compiled import compile_equations
 from ..linearization import linearize
@@ -288,7 +288,7 @@ def equilibria(model, near, *, fixed=(), fill=None, constants=None,
 
 def _found(conditions, near, fixed, fill):
     compiled, names = conditions.compiled, conditions.compiled.names
-    announce(compiled.equations, stacklevel=4)
+    announce(compiled.equations)
     fixed = tuple(names.indices(fixed, 'fixed'))
     default = [None if fill is None else number(fill)]*len(names)
     resting = np.setdiff1d(range(len(names)), compiled.q_index) if (
@@ -328,7 +328,7 @@ def _warn_of_jumps(conditions, found):
              f"({', '.join(jumping)}). Dry friction allows a range of "
              "equilibria. The state returned uses the force at zero speed. "
              "For the ends of the range, replace it by a constant force, of "
-             "either sign.", stacklevel=4)
+             "either sign.")
 
 
 def _search(conditions, x, p, fixed):
