@@ -226,25 +226,32 @@ def test_a_loop_at_an_angle_without_a_random_number():
     assert abs(recursive.rhs(0.3, x) - known).max() < 1e-10*abs(known).max()
 
 
+Q1, U1, U2 = dynamicsymbols('q1 u1 u2')
+
+
 def chain_with(*rows):
     arguments, values = pin_chain(3)
     return compile_equations(UdwadiaKalabaMethod(
         **arguments, velocity_constraints=rows), values, recursion=True)
 
 
-def test_rows_with_different_right_sides_have_no_motion():
-    u1, u2 = dynamicsymbols('u1:3')
-    recursive = chain_with(u1 - u2, 2*u1 - 2*u2 - T)
-    for function in recursive.rhs, recursive.multipliers:
-        with pytest.raises(InconsistentConstraintsError):
-            function(0., np.zeros(6))
+@pytest.mark.parametrize('rows, angle, error', [
+    ([U1 - U2, 2*U1 - 2*U2 - T], 0, InconsistentConstraintsError),
+    ([U1 - U2 - T/sin(Q1)], np.pi, SingularEquationsError)])
+def test_rows_without_a_motion(rows, angle, error):
+    """They have different right sides, or one that is a rounding error."""
+    recursive = chain_with(*rows)
+    for function in (recursive.rhs, recursive.multipliers,
+                     recursive.constraint_forces):
+        with pytest.raises(error):
+            function(0., [angle, *np.zeros(5)])
 
 
 @pytest.mark.parametrize('factor', [sin, lambda x: 1 - cos(x)])
 def test_a_row_that_vanishes_at_the_first_state(factor):
-    q1, u1, u2 = dynamicsymbols('q1 u1 u2')
     x = np.array([0.4, 0.2, 0.1, 0., 0., 0.3])
-    recursive = chain_with(factor(q1)*(u1 - u2))
+    recursive = chain_with(WEIGHT*factor(Q1)*(U1 - U2))
+    assert not recursive.rhs(0., np.zeros(6), {'g': 0}).any()
     with pytest.raises(SingularEquationsError, match='rank 0 .* and 1'):
         recursive.rhs(0., np.zeros(6))
     assert np.ptp(recursive.rhs(0., x)[3:5]) == pytest.approx(0)
