@@ -318,14 +318,13 @@ def test_every_method_finds_the_same(cls, options):
 def test_time_and_tables_are_refused():
     f = dynamicsymbols('f')
     driven = UdwadiaKalabaMethod(m*x.diff()**2/2, [x], nonideal_forces=[f])
-    t = dynamicsymbols._t
-    with pytest.raises(ConstrainedDynamicsError, match=r'on time \(dyn'):
-        equilibria(driven, {x: 0}, constants={m: 1}, inputs={f: sine(t)})
-    with pytest.raises(UnsupportedFeatureError, match='expressions'):
-        equilibria(driven, {x: 0}, constants={m: 1},
-                   inputs={f: ([0, 1], [0, 1])})
-    with pytest.raises(TypeError, match='`near` must be .* not NoneType'):
-        equilibria(driven, None, constants={m: 1}, inputs={f: 0})
+    for error, text, near, force in (
+            (ConstrainedDynamicsError, r'on time \(dyn', {x: 0},
+             sine(dynamicsymbols._t)),
+            (UnsupportedFeatureError, 'expressions', {x: 0}, ([0, 1], [0, 1])),
+            (TypeError, '`near` must be .* not NoneType', None, 0)):
+        with pytest.raises(error, match=text):
+            equilibria(driven, near, constants={m: 1}, inputs={f: force})
 
 
 def test_a_motion_that_is_not_steady(bicycle):

@@ -149,11 +149,6 @@ def test_ready_models(name):
         compile_equations(method, given.parameters), given.start, 0.5)
 
 
-def test_redundant_rows_are_reported_by_the_rank():
-    motion = simulate(forms(bricard())[0], 1, np.zeros(10), t_eval=5)
-    assert (motion.rank == 9).all() and motion.multipliers.shape == (5, 5)
-
-
 @pytest.mark.parametrize('count', [
     2, 40, pytest.param(1000, marks=pytest.mark.slow)])
 def test_parallel_cranks_turn_as_one_pendulum(count):
