@@ -76,7 +76,10 @@ def located(place):
 
 
 def warn(text):
-    """Warn at the line that led here from outside of the package."""
+    """Warn, if of anything, at the line outside of the package that led here.
+    """
+    if not text:
+        return
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get('__name__', '').startswith(
             f'{__package__}.'):

@@ -16,7 +16,6 @@ from ..errors import (
     UnsupportedFeatureError, warn)
 from ..graph import GraphBuilder, GraphMatrix, jacobian, read, substitute
 from ..model.call_signatures import as_list, as_point
-from ..model.equations import announce
 from ..precision import precise
 from .partition import sharing_model
 from .references import frozen
@@ -283,7 +282,7 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
             "The system has constraints at acceleration level, which SymPy's "
             "Linearizer does not take. Give their integrals, if they have "
             "any, or linearize `rhs()`.")
-    announce(method.equations_of_motion)
+    warn(method.equations_of_motion.warning)
     parts = partition(method, q_ind, qd_ind, q_dep, qd_dep)
     if {*parts[3]} != {*method._udep} and not method._keeps_multipliers:
         # Another basis divides by what may vanish at the operating point.

@@ -5,7 +5,7 @@ from functools import cached_property
 from sympy import Dummy, ImmutableDenseMatrix
 
 from .. import _compat
-from ..errors import UnsupportedFeatureError, warn
+from ..errors import UnsupportedFeatureError
 from ..graph import (
     Graph, GraphBuilder, GraphMatrix, is_function_of, read)
 from ..graph.graph import output
@@ -306,12 +306,6 @@ class EquationsOfMotion:
         return cls(graph, q, u, q + u,
                    tuple(x.diff(time) for x in u) + lam, lam,
                    tuple(f'row {i}' for i in range(len(lam))))
-
-
-def announce(equations):
-    """Show the ``warning`` of equations, if they have one."""
-    if equations.warning:
-        warn(equations.warning)
 
 
 def parts_of(method):

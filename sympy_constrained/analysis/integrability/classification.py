@@ -92,8 +92,7 @@ def classify_constraints(model, sample=None, at=None,
                   for x, value in model.parameters.items() if x in known}
     check_sample(system, sample)
     result = Classifier(system, sample, integrals).classification(at)
-    if result.wrong_slot:
-        warn(result.wrong_slot)
+    warn(result.wrong_slot)
     return result
 
 

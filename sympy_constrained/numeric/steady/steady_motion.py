@@ -9,7 +9,6 @@ import numpy as np
 from ...errors import (
     ConstrainedDynamicsError, ConstraintError, SingularEquationsError,
     warn)
-from ...model.equations import announce
 from ..compiled import compile_equations
 from ..linearization import linearize
 from ..manifold.projection import distances, project
@@ -288,7 +287,7 @@ def equilibria(model, near, *, fixed=(), fill=None, constants=None,
 
 def _found(conditions, near, fixed, fill):
     compiled, names = conditions.compiled, conditions.compiled.names
-    announce(compiled.equations)
+    warn(compiled.equations.warning)
     fixed = tuple(names.indices(fixed, 'fixed'))
     default = [None if fill is None else number(fill)]*len(names)
     resting = np.setdiff1d(range(len(names)), compiled.q_index) if (
