@@ -235,7 +235,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         if not known:
             x = _start(compiled, span[0], x, initial, tolerance,
                        kind == 'projection')
-        warn(no_rotation(compiled, span[0], x))
+        warn(no_rotation(compiled.equations.graph, compiled.states, x))
         if kind == 'baumgarte':
             compiled, gains = _with_gains(
                 compiled, span, x, stabilization, solver, options)

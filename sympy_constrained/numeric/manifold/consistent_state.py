@@ -8,7 +8,7 @@ from ...errors import ConstraintError, InconsistentConstraintsError
 from ...graph import Graph
 from ...model.constraints import multiples
 from ..compiled import compile_equations
-from ..names import number
+from ..names import label, number
 from ..tolerances import (
     NEGATIVE, OFFSETS, PART, PARTS, TOLERANCE, TYPED)
 from .projection import distances, project, project_many, size_of
@@ -201,18 +201,16 @@ def negative_mass(compiled, t, x):
         "the constants, or the kinetic energy.")
 
 
-def no_rotation(compiled, t, x):
+def no_rotation(graph, states, x):
     """A warning if coordinates are no unit quaternion, else None."""
-    graph = compiled.equations.graph
     if not graph.outputs.get('rotation', (0,))[0]:
         return None
-    far = np.abs(compiled.evaluate(('rotation',), t, x)['rotation']).max()
+    found = graph.evaluate(dict(zip(states, x)), ['rotation'])['rotation']
+    far = np.abs(found).max()
     if far <= TYPED:
         return None
-    g, out = graph.load(None, ('rotation',))
-    used = {*g.symbols_of(*chain(*out['rotation']))}
-    names = ', '.join(label for label, q in zip(
-        compiled.names.labels, compiled.states) if q in used)
+    used = graph.symbols(('rotation',))
+    names = ', '.join(label(state) for state in states if state in used)
     return (
         f"The start values of {names} give no rotation: products of the axes "
         f"of a frame differ from 0 and 1 by up to {far:.1e}. Usually they are "

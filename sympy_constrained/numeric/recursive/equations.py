@@ -8,6 +8,7 @@ from sympy import Derivative, Dummy
 from ...errors import (
     InconsistentConstraintsError, MissingIngredientError,
     SingularEquationsError, UnsupportedFeatureError)
+from ...graph import Graph
 from ..codegen.llvm_code import compiled
 from ..codegen.native import SCALAR, SIGNATURE
 from ..evaluation import check_rounding, is_huge
@@ -74,6 +75,10 @@ class RecursiveEquations:
             Derivative(x, kinematics.builder.time) for x in self.speeds
         ) + self.multiplier_names
         self.kinds = len(self._tables.kinds)
+        self.rotation = Graph.freeze(kinematics.builder, {'rotation': (
+            [[x] for x in kinematics.rotation_residuals(
+                [body.frame for body in self._tables.tree.bodies],
+                kinematics.q)], 1)})
         # Rows with residuals of places, then those with residuals of speeds.
         levels = np.array([row.levels for row in self._tables.rows], int)
         self._measured = np.flatnonzero(levels > 2), np.flatnonzero(levels > 1)

@@ -8,6 +8,7 @@ from ...errors import ConstrainedDynamicsError, ConstraintError, warn
 from ..integrate.runs import LONGEST, BlockRun
 from ..integrate.blocks import is_compiled
 from ..integrate.ends import COMPILING, SLOW, Pace, cause_of
+from ..manifold.consistent_state import no_rotation
 from ..manifold.projection import ROUNDING, size_of
 from ..outcome import Reason
 from ..tolerances import CLOSE, NEARBY, OFFSETS
@@ -55,6 +56,7 @@ def prepared(equations, span, x, times, method, stabilization, others,
     if equations.multiplier_names:
         x = consistent(equations, span[0], x,
                        tolerance if initial == 'check' else None)
+    warn(no_rotation(equations.rotation, equations.states, x))
     return RecursiveRun(equations, span, x, times, METHODS[method],
                         on_set=stabilization is not None, **options)
 
