@@ -76,7 +76,7 @@ def located(place):
 
 
 def warn(text):
-    """Warn, if of anything, at the line outside of the package that led here.
+    """Warn at the line outside of the package that led here, if of anything.
     """
     if not text:
         return
