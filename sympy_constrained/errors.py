@@ -3,6 +3,8 @@
 Messages state the fact, its cause and the remedy. Row numbers, times and the
 partial trajectory are attributes of the exception.
 """
+import sys
+import warnings
 from contextlib import contextmanager
 
 
@@ -71,6 +73,18 @@ def located(place):
             raise
         raise type(error)(f'{place}: {error}', place=place,
                           **vars(error)) from error
+
+
+def warn(text):
+    """Warn at the line outside of the package that led here, if of anything.
+    """
+    if not text:
+        return
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get('__name__', '').startswith(
+            f'{__package__}.'):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, stacklevel=level)
 
 
 def check_kind(name, value, kind, remedy):

@@ -121,17 +121,14 @@ def no_state(system, level='', remaining=()):
 def with_rotations(system):
     """The constraints of a system, and the norms of its Euler parameters."""
     # The kinematics preserve these norms, so a model need not state them.
-    frames = [body.frame for body in system.bodies
-              if hasattr(body, 'frame')]
-    if not frames:
+    if not system.graph.shape('rotation')[0]:
         return system
     kinematics = kinematics_of(system)
-    residuals = kinematics.rotation_residuals(frames, kinematics.q)
-    if not residuals:
-        return system
     g = kinematics.builder
     _, out = system.graph.load(g, (
-        'holonomic', 'holonomic_jacobian', 'velocity', 'velocity_jacobian'))
+        'holonomic', 'holonomic_jacobian', 'velocity', 'velocity_jacobian',
+        'rotation'))
+    residuals = [x for x, in out['rotation']]
     for level, rows, x in (
             ('holonomic', residuals, kinematics.q),
             ('velocity', map(kinematics.bias, residuals), kinematics.u)):

@@ -4,15 +4,15 @@ Redundant rows of closed loops are often dependent only where the constraints
 hold. Therefore rows are examined at states that satisfy the constraints
 (:func:`.admissible_values`), never symbolically or at a generic point.
 """
-import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from mpmath import mp
 
 from ..errors import (
-    ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
-    MissingIngredientError, UnsupportedFeatureError)
+    ConstrainedDynamicsError, ConstraintError,
+    InconsistentConstraintsError, MissingIngredientError,
+    UnsupportedFeatureError, warn)
 from ..precision import precise
 from .consistent_points import (
     DEPENDENT_THERE, admissible_values, evaluated, norm, orthonormal_rows)
@@ -151,7 +151,7 @@ def constraint_report(system, sample=None, inconsistent='error',
             "`UdwadiaKalabaMethod.from_method(method)`.")
     points, is_alone = examined_points(system, sample)
     if is_alone:
-        warnings.warn(ALONE, stacklevel=2)
+        warn(ALONE)
     best = max(points, key=lambda point: len(point.kept))
     usual = [point for point in points if len(point.kept) == len(best.kept)]
     if inconsistent == 'error':
@@ -160,7 +160,7 @@ def constraint_report(system, sample=None, inconsistent='error',
             for point in usual:
                 check_consistency(system, point)
     for text in doubts(system, points, best):
-        warnings.warn(text, stacklevel=2)
+        warn(text)
     if determined and not best.determined:
         raise MissingIngredientError(
             "The model does not determine the accelerations: the mass matrix "
@@ -320,13 +320,12 @@ def common_columns(matrices, preferred, count):
 
 
 def warn_of_branches():
-    warnings.warn(
+    warn(
         "The constraints determine other speeds at some states that satisfy "
         "them than at others: the mechanism can be assembled in different "
         "ways. The choice of dependent speeds suits one of them; elsewhere "
         "results may be wrong without an error. Pass `sample={symbol: "
-        "number, ...}` with values near the intended motion.",
-        stacklevel=3)
+        "number, ...}` with values near the intended motion.")
 
 
 def independent_at(columns, preferred=()):
@@ -420,15 +419,14 @@ def warn_of_added_rows(system, sample=None):
                 system, sample, seed), DEPENDENT_THERE)
             if not rows:
                 return
-        warnings.warn(
+        warn(
             f"Row {', '.join(map(str, rows))} of "
             "`configuration_constraints` is kept in addition to "
             "`velocity_constraints`, from which its rate does not follow. "
             "KanesMethod uses such a row in `linearize` only, and has "
             "another motion. For that motion leave the row out; else "
             "give its rate with the velocity constraints, or those "
-            "without such rates as `nonholonomic_constraints`.",
-            stacklevel=2)
+            "without such rates as `nonholonomic_constraints`.")
 
 
 def independent_rows(system, rows, values, tolerance):

@@ -1,11 +1,11 @@
 """Whether velocities, and Lagrange's equations of the energy, are right."""
 from contextlib import suppress
 from dataclasses import replace
-from warnings import warn
 
 from mpmath import mp
 
-from ..errors import InconsistentConstraintsError, UnsupportedFeatureError
+from ..errors import (
+    InconsistentConstraintsError, UnsupportedFeatureError, warn)
 from ..graph import Graph, gradient
 from ..model.build import kinematics_of
 from ..model.velocity_checks import DIFFERENT
@@ -83,7 +83,7 @@ def checked_velocities(system, sample):
                      "`kd_eqs`, even where the constraints hold. The "
                      "equations of motion use the velocity that was set, "
                      f"but potential energies and pictures use the {what}. "
-                     "Correct one of them, or `kd_eqs`.", stacklevel=4)
+                     "Correct one of them, or `kd_eqs`.")
     return replace(system, graph=graph.updated(*graph.load(
         None, [x for x in graph.outputs if x not in names])))
 

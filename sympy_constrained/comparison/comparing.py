@@ -10,7 +10,6 @@ from ..errors import (
     ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
     SimulationError, check_kind)
 from ..methods import UdwadiaKalabaMethod
-from ..model.build import kinematics_of
 from ..models import Model, model as ready_model
 from ..numeric import compile_equations, consistent_state, simulate
 from ..numeric.inputs import function_of
@@ -178,11 +177,9 @@ def states_of(model, compiled, units, seed, progress):
 
 def quaternions(system):
     """Positions of coordinates that make a rotation only at the norm one."""
-    frames = [body.frame for body in system.bodies if hasattr(body, 'frame')]
-    kinematics = kinematics_of(system)
-    for residual in kinematics.rotation_residuals(frames, kinematics.q):
-        yield [system.q.index(x)
-               for x in kinematics.builder.symbols_of(residual)
+    g, out = system.graph.load(None, ('rotation',))
+    for residual, in out['rotation']:
+        yield [system.q.index(x) for x in g.symbols_of(residual)
                if x in system.q]
 
 

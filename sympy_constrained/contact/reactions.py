@@ -3,13 +3,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from warnings import warn
 
 from sympy import Expr, sympify
 from sympy.physics.mechanics import Force, LagrangesMethod, dynamicsymbols
 
 from .. import _compat
-from ..errors import ConstraintError, UnsupportedFeatureError
+from ..errors import ConstraintError, UnsupportedFeatureError, warn
 from ..graph import GraphBuilder, read
 
 
@@ -107,7 +106,7 @@ class ContactReactions:
                      "the body. Its events use those of least norm, which "
                      "depend on the units of the rows. Leave redundant rows "
                      "of `nonholonomic_constraints` that carry no force out "
-                     "of the method.", stacklevel=2)
+                     "of the method.")
             is_checked = True
             return weights @ compiled.multipliers(t, x)
 

@@ -6,7 +6,6 @@ function becomes a call: a SymPy expression with slots for its operands.
 """
 from collections import ChainMap
 from fractions import Fraction
-from warnings import warn
 
 from sympy import (
     Add, Derivative, Dummy, Expr, Float, Heaviside, Integer, Max, Mul,
@@ -24,7 +23,7 @@ from sympy.physics.units import Quantity
 from sympy.physics.units.prefixes import Prefix
 from sympy.tensor.indexed import Indexed
 
-from ..errors import ConstrainedDynamicsError
+from ..errors import ConstrainedDynamicsError, warn
 
 MOST_SLOTS = 511
 # Numbered by hand, so that a pickled graph means the same in any process.
@@ -355,6 +354,5 @@ def without_impulses(derived, name):
     if not derived.has(DiracDelta):
         return derived
     warn(f"The derivative of a `{name}` has an impulse where the function "
-         "jumps. It is left out: the equations hold between the jumps.",
-         stacklevel=2)
+         "jumps. It is left out: the equations hold between the jumps.")
     return derived.replace(DiracDelta, lambda *_: S.Zero)

@@ -41,7 +41,7 @@ def to_heyoka(model, t=0., x=None, *, constants=None, inputs=None):
         Pairs of a variable, with the name in ``names.labels``, and the
         expression of its rate. Constants are ``heyoka.par[i]``.
     pars : ndarray
-        Values of the constants that occur.
+        Values of the constants, up to the last one that occurs.
 
     Raises
     ======
@@ -74,6 +74,8 @@ def to_heyoka(model, t=0., x=None, *, constants=None, inputs=None):
         if c in used}
     code = program(graph, ('out',), slots(arguments_of(
         equations.t, equations.states, tuple(pars), ())))
-    return heyoka_system(
-        h, code, map(label, equations.states), len(pars)), np.array(
-            list(pars.values()))
+    system = heyoka_system(h, code, map(label, equations.states), len(pars))
+    left = h.get_params([rate for _, rate in system])   # others cancelled
+    count = max((k + 1 for k in range(len(pars)) if h.par[k] in left),
+                default=0)
+    return system, np.array(list(pars.values())[:count])

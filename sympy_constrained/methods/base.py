@@ -378,9 +378,12 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     @cached_property
     def _projected(self):
         equations = self.equations_of_motion
-        return projected(equations.graph.with_states(self._at_states),
-                         equations, self.independent_rows,
-                         self._dependent_speeds)
+        places = dict(enumerate(self._system.places))   # as KanesMethod
+        return projected(
+            equations.graph.with_states(self._at_states), equations,
+            sorted(self.independent_rows,
+                   key=lambda k: places.get(k, len(places))),
+            self._dependent_speeds)
 
     def _dependent_speeds(self):
         """Positions of dependent speeds: the user's as far as they go."""

@@ -2,7 +2,6 @@
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from warnings import warn
 
 from mpmath import mp
 from mpmath.libmp import prec_to_dps
@@ -14,10 +13,9 @@ from sympy.physics import mechanics
 from .. import _compat
 from ..errors import (
     ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
-    UnsupportedFeatureError)
+    UnsupportedFeatureError, warn)
 from ..graph import GraphBuilder, GraphMatrix, jacobian, read, substitute
 from ..model.call_signatures import as_list, as_point
-from ..model.equations import announce
 from ..precision import precise
 from .partition import sharing_model
 from .references import frozen
@@ -154,7 +152,7 @@ class Linearizer(mechanics.Linearizer):
                      "at the operating point, so no motion is near it, and "
                      "the matrices describe none. Correct `op_point`; "
                      "`numeric.consistent_state` finds a state that satisfies "
-                     "the constraints.", stacklevel=5)
+                     "the constraints.")
                 return
 
     def _singular(self):
@@ -284,7 +282,7 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
             "The system has constraints at acceleration level, which SymPy's "
             "Linearizer does not take. Give their integrals, if they have "
             "any, or linearize `rhs()`.")
-    announce(method.equations_of_motion, stacklevel=5)
+    warn(method.equations_of_motion.warning)
     parts = partition(method, q_ind, qd_ind, q_dep, qd_dep)
     if {*parts[3]} != {*method._udep} and not method._keeps_multipliers:
         # Another basis divides by what may vanish at the operating point.

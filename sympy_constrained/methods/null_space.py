@@ -44,7 +44,9 @@ def reduced_equations(method, graph, matrix, right, reactions=None,
                velocity_jacobian=empty, holonomic=flat(out['holonomic']),
                holonomic_jacobian=GraphMatrix(
                    g, out['holonomic_jacobian'], n),
-               energy=flat(out['energy']), power=power),
+               energy=flat(out['energy']), power=power,
+               rotation=flat(
+                   system.graph.load(g, ('rotation',))[1]['rotation'])),
         system.q, states, system.q + states,
         tuple(x.diff(system.t) for x in states) + lam, lam,
         system.constraint_names, when_singular=when_singular)

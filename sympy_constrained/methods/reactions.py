@@ -1,9 +1,9 @@
 """Reactions as loads and vectors, for every method."""
-from warnings import warn
 
 from sympy.physics.mechanics import Force, Torque
 from sympy.physics.vector import Point
 
+from ..errors import warn
 from ..model.call_signatures import as_list
 from .joint_reactions import joint_reactions
 
@@ -47,7 +47,7 @@ class Reactions:
             warn(f"No loads are known of {', '.join(others)}: an expression "
                  "has no place and no direction. Give the row as "
                  "`(point, direction)` or `(frame, direction)`, or read "
-                 "`constraint_forces`.", stacklevel=2)
+                 "`constraint_forces`.")
         return [(Force if isinstance(location, Point) else Torque)(
                     location, self.multipliers[k]*direction)
                 for k, loads in located.items()

@@ -142,6 +142,9 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
                         {*model.speeds}.difference(fields['u']))
     check_names(builder, fields)
     blocks.update(check_velocities(kinematics, bodies))
+    blocks['rotation'] = [[x] for x in kinematics.rotation_residuals(
+        [body.frame for body in fields['bodies']
+         if kinematics.frame and hasattr(body, 'frame')], kinematics.q)]
     if power_is_costly(builder, blocks):
         blocks['power'] = []
     time = {builder.time}               # compared by hash
@@ -193,7 +196,8 @@ def constrained(kinematics, rows, stabilization, in_velocities=False):
         fields['velocity_rows'] = tuple(nested_expression(
             kinematics.builder, row.ref) for row in rows.velocity)
     return blocks, dict(
-        fields, unstated=unstated, loops=rows_of_loops(rows.holonomic),
+        fields, unstated=unstated, places=rows.places,
+        loops=rows_of_loops(rows.holonomic),
         geometry=tuple((k, row.location) for k, row in enumerate(
             chain(*levels)) if row.location))
 

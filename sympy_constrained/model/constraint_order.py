@@ -38,8 +38,9 @@ class Rows(NamedTuple):
     """The residuals of a model by level, each once.
 
     ``unstated`` are numbers of holonomic rows, see
-    :class:`.ConstrainedSystem`. ``instead`` maps the number of a holonomic or
-    velocity row to a reference of ``A*u' - b`` that replaces its derivative.
+    :class:`.ConstrainedSystem`, as ``places``. ``instead`` maps the number of
+    a holonomic or velocity row to a reference of ``A*u' - b`` that replaces
+    its derivative.
     """
 
     holonomic: list
@@ -47,6 +48,7 @@ class Rows(NamedTuple):
     acceleration: list
     higher: list = ()
     unstated: tuple = ()
+    places: tuple = ()
     instead: dict = {}
 
 

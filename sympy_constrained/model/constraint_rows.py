@@ -2,7 +2,6 @@
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
-from warnings import warn
 
 from sympy import (
     Derivative, Dummy, Float, Piecewise, S, Symbol, default_sort_key)
@@ -11,7 +10,8 @@ from sympy.core.relational import Relational
 from sympy.physics.vector import Point, ReferenceFrame, Vector, cross
 
 from ..errors import (
-    ConstraintError, MissingIngredientError, UnsupportedFeatureError, located)
+    ConstraintError, MissingIngredientError, UnsupportedFeatureError,
+    located, warn)
 from ..graph import read
 from ..graph.nodes import CALL
 from ..graph.reading import chosen
@@ -67,7 +67,7 @@ def warn_of_jump(row, label):
             warn(f"{label} jumps where `{part}` changes. Speeds that follow "
                  "it would need an impact, and the equations hold between "
                  "the jumps only. Make the row continuous, or end the run "
-                 "there by an event with a jump of the speeds.", stacklevel=2)
+                 "there by an event with a jump of the speeds.")
             return
 
 
@@ -115,11 +115,13 @@ def rows_by_level(kinematics, given, shape):
     known = []
     if shape == 'kane':
         known = rates + [row.ref for row in velocity]
-        stated = {abs(row.ref) for row in velocity}
+        stated = {abs(row.ref): k for k, row in enumerate(velocity)}
         rows = rows._replace(
             velocity=without_repeated(velocity, rates), unstated=tuple(
                 k for k, (row, ref) in enumerate(zip(holonomic, rates))
                 if stated and abs(ref) not in stated and not row.location))
+        rows = rows._replace(places=tuple(stated.get(abs(ref), -1) for ref in (
+            *rates, *(row.ref for row in rows.velocity))))
     if given['acceleration']:
         kinematics.declare_accelerations()
         rows = rows._replace(acceleration=without_repeated(

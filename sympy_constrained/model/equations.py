@@ -1,7 +1,6 @@
 """The equations of motion as a value: ``W z = r``."""
 from dataclasses import dataclass
 from functools import cached_property
-from warnings import warn
 
 from sympy import Dummy, ImmutableDenseMatrix
 
@@ -307,12 +306,6 @@ class EquationsOfMotion:
         return cls(graph, q, u, q + u,
                    tuple(x.diff(time) for x in u) + lam, lam,
                    tuple(f'row {i}' for i in range(len(lam))))
-
-
-def announce(equations, stacklevel=3):
-    """Show the ``warning`` of equations, if they have one."""
-    if equations.warning:
-        warn(equations.warning, stacklevel=stacklevel)
 
 
 def parts_of(method):

@@ -7,7 +7,6 @@ user's objects.
 """
 from collections import defaultdict
 from functools import cached_property, wraps
-from itertools import pairwise
 from operator import mul
 
 from sympy import MatrixBase
@@ -192,10 +191,14 @@ class Geometry:
         """Entries of ``R*R^T - 1`` that are more than rounding, and whose
         values depend on ``q`` alone.
         """
-        g, residuals = self.builder, {}
-        for parent, child in dict.fromkeys(
-                link for frame in frames
-                for link in pairwise(self.way_to(frame))):
+        g, residuals, parents = self.builder, {}, {}
+        for child in frames:
+            while self.oriented.get(child) and child not in parents:
+                parents[child] = self.oriented[child]
+                child = parents[child]
+        for child, parent in parents.items():
+            if self.is_orthogonal(parent, child):
+                continue
             R = self._edge(parent, child)
             for i, j in UPPER:
                 entry = g.dot(R[i], R[j])

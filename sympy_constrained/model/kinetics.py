@@ -10,13 +10,12 @@ From bodies and loads, by d'Alembert's principle with partial velocities
 or from a Lagrangian. Both give :class:`Kinetics`.
 """
 from typing import NamedTuple
-from warnings import warn
 
 from sympy.physics.mechanics import RigidBody
 from sympy.physics.vector import ReferenceFrame
 
 from .. import _compat
-from ..errors import ConstrainedDynamicsError, located
+from ..errors import ConstrainedDynamicsError, located, warn
 from ..graph import gradient, read, substitute
 from ..graph.nodes import PRIME
 from .call_signatures import frames_of
@@ -280,8 +279,7 @@ def rotation(assembly, body, inertia, axes, applied, exchange):
                  "goes with the velocity of the body; other methods keep "
                  "the angular momentum. Write the inertia in a frame "
                  "that is fixed in the body. If parts move in it, take "
-                 "another method, or add the torque `-I'*w`.",
-                 stacklevel=3)
+                 "another method, or add the torque `-I'*w`.")
     assembly.doubled = g.add(assembly.doubled, g.dot(w, momentum))
     torque = kinematics.rotated(axes.angular, own, torque)
     gain = kinematics.rotated(axes.angular, own, gain)

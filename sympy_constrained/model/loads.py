@@ -1,11 +1,10 @@
 """Forces and torques: checked, located and summed on the graph."""
-from warnings import warn
 
 from sympy.physics.mechanics import Particle, RigidBody, WrappingPathway
 from sympy.physics.vector import Point, ReferenceFrame, Vector
 
 from .. import _compat
-from ..errors import raise_problems
+from ..errors import raise_problems, warn
 
 
 def loads_of(actuator):
@@ -17,8 +16,7 @@ def loads_of(actuator):
              "version of SymPy, but its springs, dampers and muscles count a "
              "positive force as one that pushes: a damper feeds energy. Give "
              "`pathway.to_loads(-actuator.force)` as loads in place of the "
-             "actuator, or `pathway.to_loads(force)` if the sign is meant.",
-             stacklevel=2)
+             "actuator, or `pathway.to_loads(force)` if the sign is meant.")
     return actuator.to_loads()
 
 

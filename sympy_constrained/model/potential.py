@@ -1,10 +1,10 @@
 """Which potential energies of bodies count in a call of Kane's shape."""
 from itertools import chain
-from warnings import warn
 
 from sympy import sympify
 
 from .. import _compat
+from ..errors import warn
 from .call_signatures import check_choice
 from .geometry import breadth_first
 from .loads import parse_loads
@@ -68,4 +68,4 @@ def announce(counted, given):
              "'ignore' to silence this warning.")):
         if bodies:
             names = ', '.join(body.name for body in bodies)
-            warn(f"The potential energy of {names} {text}", stacklevel=6)
+            warn(f"The potential energy of {names} {text}")

@@ -36,6 +36,7 @@ class ConstrainedSystem:
     ``velocity_jacobian``   (mv, o)         ``d(velocity)/du``
     ``A``, ``b``            (m, o), (m, 1)  acceleration level, all rows
     ``energy``, ``power``   (1, 1)          see :class:`.EquationsOfMotion`
+    ``rotation``            (k, 1)          zero for unit quaternions
     ``mass_rates``          (k, 1)          rates of ``masses``
     ``higher``              (mk, 1)         residuals ``higher_rows``
     ======================  ==============  ================================
@@ -70,6 +71,9 @@ class ConstrainedSystem:
     unstated : tuple
         Numbers of the holonomic rows whose rates do not follow everywhere
         from the velocity constraints that were given in Kane's shape.
+    places : tuple
+        Places of the rows, or their rates, among these constraints, -1 of
+        others; without those at acceleration level.
     q_dependent, u_dependent : tuple
         The user's choice, used for linearization and embeddings only.
     stabilization
@@ -97,6 +101,7 @@ class ConstrainedSystem:
     u_auxiliary: tuple = ()
     symbols: tuple = ()
     unstated: tuple = ()
+    places: tuple = ()
 
     @property
     def t(self):
@@ -169,6 +174,8 @@ class ConstrainedSystem:
             velocity_rows=tuple(
                 row for k, row in enumerate(self.velocity_rows, first)
                 if k not in dropped),
+            places=tuple(x for k, x in enumerate(self.places)
+                         if k not in dropped),
             geometry=tuple((kept.index(k), where)
                            for k, where in self.geometry if k in kept))
 

@@ -371,9 +371,8 @@ def expressions(g, compiled, of, rates):
     strange = sorted(str(x) for x in g.symbols_of(*of) if x not in known)
     if strange:
         raise ValueError(
-            f"`of` contains {', '.join(strange)}, which is no state, "
-            "rate, multiplier, constant or input of the equations. Use "
-            "these.")
+            f"`of` contains {', '.join(strange)}. Use states, rates, "
+            "multipliers, constants and inputs of the equations.")
     return of
 
 

@@ -217,12 +217,15 @@ class Evaluator:
         ``method.closed_form``, as a function of ``(t, x, p)``.
         """
         known = {*self._arguments(), *self.inputs.expressions}
-        strange = [str(item) for item in graph.symbols((name,))
-                   if item not in known]
+        strange = {item for item in graph.symbols((name,))
+                   if item not in known}
         if strange:
             raise ValueError(
-                f"`{name}` contains {', '.join(sorted(strange))}, which is "
-                "no state, constant or input of the equations. Use these.")
+                f"`{name}` contains {', '.join(sorted(map(str, strange)))}. "
+                "Use states, constants and inputs of the equations"
+                + ("; in the place of accelerations and multipliers, insert "
+                   "`method.acceleration` and `method.multipliers`."
+                   if strange.intersection(self.equations.unknowns) else "."))
         values = self.group(graph, (name,))
         return lambda t, x, p=None: values(t, x, p)[name]
 

@@ -7,7 +7,7 @@ from functools import partial
 from inspect import signature
 
 from sympy import Derivative, Expr, Float
-from sympy.core.function import AppliedUndef
+from sympy.core.function import AppliedUndef, UndefinedFunction
 
 from ..errors import MissingIngredientError, raise_problems
 from ..graph import is_function_of, real_derivative
@@ -18,6 +18,10 @@ from .table import Table
 
 # The value of an input that has been reported as a problem.
 UNUSABLE = object()
+OF_STATES = (
+    " In the model an input is a function of time. To a function of "
+    "coordinates attach a Python function with "
+    "`sympy.utilities.lambdify.implemented_function`.")
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,12 @@ def functions_in(expr, time):
                     if is_function_of(x, time) and not hasattr(x, '_imp_')]
 
 
+def is_of_states(key, time):
+    """Whether this is a function without, or not of, the time."""
+    return isinstance(key, UndefinedFunction) or (
+        isinstance(key, AppliedUndef) and key.args != (time,))
+
+
 class Resolution:
     """Values of inputs, and of the inputs in these; None if there is none."""
 
@@ -116,7 +126,8 @@ class Resolution:
                 item = names.objects[names.index(key)]
                 self.known[item] = _checked(value, item, self.states)
             except (KeyError, TypeError, ValueError) as error:
-                problems.append(f"`inputs`: {sentence(error.args[:1])}")
+                problems.append(f"`inputs`: {sentence(error.args[:1])}"
+                                + OF_STATES*is_of_states(key, self.time))
                 self.known[item] = UNUSABLE
         return problems
 

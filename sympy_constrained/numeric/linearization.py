@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr
 
-from ..errors import ConstraintError
-from ..model.equations import announce
+from ..errors import ConstraintError, warn
 from .compiled import compile_equations
 from .manifold.consistent_state import violations
 from .manifold.correction import independent
@@ -121,7 +120,7 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
 
     """
     compiled = compile_equations(model, constants, inputs)
-    announce(compiled.equations)
+    warn(compiled.equations.warning)
     x, p = compiled.names.vector(at, 'at'), compiled.parameters(p)
     correction = distances(compiled, t, x, p)
     if not correction.is_within(TYPED):

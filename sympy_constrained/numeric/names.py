@@ -162,7 +162,9 @@ class Names:
         if self.kind == 'state' and getattr(key, 'expr', None) in self:
             return (f"is no state here, it follows from "
                     f"{', '.join(self.labels)}; leave it out")
-        near = get_close_matches(text, self.labels, 2)
+        dotted = text.replace('_ddot', "''").replace('_dot', "'")
+        near = [dotted] if dotted in self.labels else (
+            get_close_matches(text, self.labels, 2) if dotted == text else [])
         hint = f"did you mean {' or '.join(near)}?" if near else (
             f"known: {', '.join(self.labels)}" if self.labels else
             "the model has none, leave it out")

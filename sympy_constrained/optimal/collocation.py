@@ -86,9 +86,9 @@ class Node:
         strange = sorted(str(x) for x in graph.symbols() if x not in known)
         if strange:
             raise ValueError(
-                f"The cost or a bound contains {', '.join(strange)}, which is "
-                "no state, acceleration, multiplier, constant or control of "
-                "the equations. Use these.")
+                f"The cost or a bound contains {', '.join(strange)}. Use "
+                "states, accelerations, multipliers, constants and controls "
+                "of the equations.")
         return self.outputs(graph, ('values',))['values']
 
     def outputs(self, graph, names):

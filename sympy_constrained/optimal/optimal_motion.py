@@ -1,12 +1,11 @@
 """Motions between given states with the least cost."""
 from dataclasses import dataclass, replace
 from functools import cached_property
-from warnings import warn
 
 import numpy as np
 from sympy import Derivative, sympify
 
-from ..errors import UnsupportedFeatureError
+from ..errors import UnsupportedFeatureError, warn
 from ..interop.exported import Exported
 from ..numeric.codegen.walk import library
 from ..numeric.compiled import (
@@ -194,7 +193,7 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
         bar.close()
     result = optimum(problem, found, inputs, bar.seconds)
     if not result.success:
-        warn(result.message, stacklevel=2)
+        warn(result.message)
     return result
 
 

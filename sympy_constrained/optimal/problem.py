@@ -4,8 +4,7 @@ from typing import NamedTuple
 import numpy as np
 from sympy import sympify
 
-from ..errors import ConstraintError, UnsupportedFeatureError
-from ..model.equations import announce
+from ..errors import ConstraintError, UnsupportedFeatureError, warn
 from ..numeric.compiled import compile_equations
 from ..numeric.manifold.consistent_state import consistent_state
 from ..numeric.manifold.correction import independent
@@ -60,7 +59,7 @@ class Problem:
         """
         self.ca, self.times, self.options = ca, times, options
         self.model, self.compiled = model, compile_equations(model, **options)
-        announce(self.compiled.equations, stacklevel=4)
+        warn(self.compiled.equations.warning)
         if self.compiled.equations.upper:
             raise UnsupportedFeatureError(
                 "Optimal motions are not available where accelerations or "

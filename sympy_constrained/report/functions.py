@@ -86,9 +86,9 @@ class Functions:
             if not functions:
                 raise
             raise UnsupportedFeatureError(
-                f"The equations contain {', '.join(functions)}, which has no "
-                "counterpart in a browser. Write it with elementary "
-                "functions.", functions=functions) from error
+                f"A browser has no counterpart of {', '.join(functions)} in "
+                "the equations. Write the model with elementary functions.",
+                functions=functions) from error
 
     def write_extra(self, builder, refs):
         """Write the rate of the work, if any, and ``refs``; their number."""

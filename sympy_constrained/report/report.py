@@ -10,10 +10,10 @@ from string import Template
 import numpy as np
 
 from ..analysis.integrability.classification import classify_constraints
-from ..errors import ConstrainedDynamicsError
+from ..errors import ConstrainedDynamicsError, warn
 from ..graph import substitute
 from ..model.call_signatures import arguments_of
-from ..model.equations import EquationsOfMotion, announce
+from ..model.equations import EquationsOfMotion
 from ..model.units import units_of
 from ..numeric.codegen.walk import library
 from ..numeric.compiled import CompiledEquations
@@ -148,7 +148,7 @@ def report(method, start, constants=None, inputs=None, *, title=None,
     """
     check_sizes(speed=speed)
     compiled = compiled_for_page(method, constants, inputs)
-    announce(compiled.equations)
+    warn(compiled.equations.warning)
     given = compiled.names.vector(start, 'start')
     x = rounded(consistent_state(compiled, given, fixed, t), given)
     functions = Functions(compiled, float(t), x)

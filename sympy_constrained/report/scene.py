@@ -1,7 +1,6 @@
 """What a page draws; places are functions of the state in JavaScript."""
 from contextlib import suppress
 from types import SimpleNamespace
-from warnings import warn
 
 import numpy as np
 from sympy import Dummy, Float
@@ -11,7 +10,7 @@ from sympy.physics.vector import Point
 from ..contact import (
     CircularRim, ConeSurface, CylinderSurface, EllipsoidSurface, PlaneSurface,
     SphereSurface, TorusSurface)
-from ..errors import ConstrainedDynamicsError, KinematicsError
+from ..errors import ConstrainedDynamicsError, KinematicsError, warn
 from ..graph import Graph, read
 from ..model.kinetics import axes_of_body, measure_dyadic
 from ..model.loads import parse_loads
@@ -47,7 +46,7 @@ class Scene:
                         if x not in compiled.constants}
         self.refs, self.where, self.data = [], {}, {'parts': []}
         if shown.lost and not shown.points and not shown.lines:
-            warn(f"Not all bodies are drawn: {shown.lost}.", stacklevel=3)
+            warn(f"Not all bodies are drawn: {shown.lost}.")
         self.moving = [find._builder.input(x, dynamic=True)
                        for x in (*compiled.states, compiled.equations.t)]
         for color, (body, place, axes) in enumerate(shown.bodies):

@@ -1,13 +1,12 @@
 """Bodies, points, lines, surfaces and traces of a picture, as arrays."""
 from dataclasses import dataclass
 from itertools import chain, cycle
-from warnings import warn
 
 import numpy as np
 from sympy.physics.mechanics import Particle
 
 from ..contact import CircularRim
-from ..errors import MissingIngredientError
+from ..errors import MissingIngredientError, warn
 from .labels import COLORS, checked_view, unit_of
 from .parts import Drawables
 from .wireframes import wireframe
@@ -321,7 +320,7 @@ def check_drawn(items, lost, others):
             "example `points={'bob': (x, y)}` with expressions in the "
             "states.")
     if lost and not others:
-        warn(f"Not all bodies are drawn: {lost}.", stacklevel=4)
+        warn(f"Not all bodies are drawn: {lost}.")
 
 
 # -- surfaces ------------------------------------------------------------

@@ -92,3 +92,9 @@ def test_what_heyoka_does_not_have():
             to_heyoka(method, constants={m: 1})
     with pytest.raises(MissingIngredientError, match='Pass `constants`'):
         to_heyoka(UdwadiaKalabaMethod(m*q.diff()**2/2 - k*q, [q]))
+
+
+def test_constants_that_cancel_are_no_parameters():
+    system, pars = to_heyoka(UdwadiaKalabaMethod(
+        m*q.diff()**2/2 - k*q, [q], hol_coneqs=[q]), constants={m: 1, k: 2})
+    assert hy.taylor_adaptive(system, [0., 0], pars=pars).state[0] == 0

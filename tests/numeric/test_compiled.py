@@ -226,8 +226,10 @@ def test_expressions_of_the_user(pendulum, states):
     for several in ([x, y], (x, y), {x: y}, Tuple(x, y)):
         with pytest.raises(TypeError, match='one expression or one matrix'):
             compiled.expression(several)
-    with pytest.raises(ValueError, match='`expr` contains k, which is no'):
-        compiled.expression(symbols('k')*x)
+    for far, text in (x.diff(t, 2), 'method.acceleration'), (
+            symbols('k')*x, '`expr` contains k. Use states'):
+        with pytest.raises(ValueError, match=text):
+            compiled.expression(far)
 
 
 # -- messages -------------------------------------------------------------

@@ -276,12 +276,12 @@ def test_codes_for_other_rows_are_independent():
 
 def test_errors_say_what_to_do():
     compiled, state = ready('cartesian_pendulum')
-    with pytest.raises(ValueError, match='contains k, which is no state'):
-        compiled.jacobian([symbols('k')*compiled.states[0]])
-    with pytest.raises(ValueError, match="'accelerations', 'multipliers'"):
-        compiled.jacobian('forces')
-    with pytest.raises(ValueError, match='no state, constant or input'):
-        compiled.jacobian(by=['z'])
+    for text, of, by in (
+            ('contains k. Use', [symbols('k')*compiled.states[0]], None),
+            ("'accelerations', 'multipliers'", 'forces', None),
+            ('no state, constant or input', 'rates', ['z'])):
+        with pytest.raises(ValueError, match=text):
+            compiled.jacobian(of, by)
     with pytest.raises(ValueError, match='give 4 numbers'):
         compiled.vjp()(0, state, [1, 2])
     with pytest.raises(TypeError, match=r'\(t, x, values, p=None\)'):

@@ -130,6 +130,8 @@ def test_what_only_the_kinematics_conserve():
     motion = simulate(method, 1, [.6, .8, 0, 0, 0, .3, -.2])
     assert motion.rates[0, 4:] == pytest.approx([0, .5, 0])
     assert motion[w2][-1] == pytest.approx(.8)
+    with pytest.warns(UserWarning, match='e0, e1, e2, e3 give no rotation'):
+        simulate(method, .1, [.6, .7, 0, 0, 0, 0, .3])
 
 
 def test_the_rank_is_found_near_singular_coordinates():

@@ -248,27 +248,19 @@ def test_bounds_hold(pendulum, swing):
 
 
 def test_errors_of_measurements(pendulum, swing):
-    def run(t, values, unknown=(g,), **options):
-        return identify(pendulum, Measurement(t, values, [0.8, 0]), unknown,
-                        **options)
-
-    with pytest.raises(ValueError, match='one value for each time'):
-        run(TIMES, {q: swing[q][:5]})
-    with pytest.raises(ValueError, match='are missing'):
-        run(TIMES, {q: np.full(101, np.nan)})
-    with pytest.raises(ValueError, match='no state or constant'):
-        run(TIMES, {q: swing[q]}, ['k'])
-    with pytest.raises(ValueError, match='no state, rate'):
-        run(TIMES, {symbols('k')*q: swing[q]})
-    with pytest.raises(ValueError, match='no unknown'):
-        run(TIMES, {q: swing[q]}, bounds={c: (0, 1)})
-    with pytest.raises(ValueError, match='lower bound first'):
-        run(TIMES, {q: swing[q]}, bounds={g: (12, 8)})
-    with pytest.raises(ValueError, match='no measured output'):
-        run(TIMES, {q: swing[q]}, deviations={q.diff(): 1})
-    with pytest.raises(ValueError, match='must be positive'):
-        run(TIMES, {q: swing[q]}, deviations={q: 0})
-    with pytest.raises(ValueError, match='two times at least'):
-        run(TIMES, {q: swing[q]}, segments=60)
-    with pytest.raises(ConstrainedDynamicsError, match='ends at t'):
-        run(TIMES, {q: swing[q]}, throw=False, max_steps=3)
+    values = {q: swing[q]}
+    for text, given, unknown, options in (
+            ('one value for each time', {q: swing[q][:5]}, g, {}),
+            ('measured columns only, such as', swing.to_frame(), g, {}),
+            ('are missing', {q: np.full(101, np.nan)}, g, {}),
+            ('no state or constant', values, 'k', {}),
+            ('contains k. Use', {symbols('k')*q: swing[q]}, g, {}),
+            ('no unknown', values, g, {'bounds': {c: (0, 1)}}),
+            ('lower bound first', values, g, {'bounds': {g: (12, 8)}}),
+            ('no measured output', values, g, {'deviations': {q.diff(): 1}}),
+            ('must be positive', values, g, {'deviations': {q: 0}}),
+            ('two times at least', values, g, {'segments': 60}),
+            ('ends at t', values, g, {'throw': False, 'max_steps': 3})):
+        with pytest.raises((ValueError, ConstrainedDynamicsError), match=text):
+            identify(pendulum, Measurement(TIMES, given, [0.8, 0]), [unknown],
+                     **options)

@@ -318,14 +318,13 @@ def test_every_method_finds_the_same(cls, options):
 def test_time_and_tables_are_refused():
     f = dynamicsymbols('f')
     driven = UdwadiaKalabaMethod(m*x.diff()**2/2, [x], nonideal_forces=[f])
-    t = dynamicsymbols._t
-    with pytest.raises(ConstrainedDynamicsError, match=r'on time \(dyn'):
-        equilibria(driven, {x: 0}, constants={m: 1}, inputs={f: sine(t)})
-    with pytest.raises(UnsupportedFeatureError, match='expressions'):
-        equilibria(driven, {x: 0}, constants={m: 1},
-                   inputs={f: ([0, 1], [0, 1])})
-    with pytest.raises(TypeError, match='`near` must be .* not NoneType'):
-        equilibria(driven, None, constants={m: 1}, inputs={f: 0})
+    for error, text, near, force in (
+            (ConstrainedDynamicsError, r'on time \(dyn', {x: 0},
+             sine(dynamicsymbols._t)),
+            (UnsupportedFeatureError, 'expressions', {x: 0}, ([0, 1], [0, 1])),
+            (TypeError, '`near` must be .* not NoneType', None, 0)):
+        with pytest.raises(error, match=text):
+            equilibria(driven, near, constants={m: 1}, inputs={f: force})
 
 
 def test_a_motion_that_is_not_steady(bicycle):
@@ -378,6 +377,17 @@ def test_an_isolated_motion_with_a_zero_eigenvalue(force, stability):
     rest, = equilibria(particle, [0.], constants={m: 1})
     assert rest.eigenvalues == pytest.approx([-1]) and (
         rest.stability == stability)
+
+
+def test_singular_coordinates_hide_a_force():
+    """A pendulum that hangs in spherical coordinates, pushed or not."""
+    method = UdwadiaKalabaMethod(
+        (x.diff()**2 + sine(x)**2*y.diff()**2)/2 + cosine(x)
+        + m*sine(x)*cosine(y), [x, y])
+    rest, = equilibria(method, [0, pi/2], constants={m: 0})
+    assert 'in singular coordinates' in repr(rest)
+    with pytest.raises(ConstraintError, match='coordinates are singular'):
+        equilibria(method, [0, pi/2], constants={m: 1})
 
 
 @pytest.mark.parametrize('direction', [sign, lambda u: Piecewise(

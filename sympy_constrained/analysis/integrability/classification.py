@@ -5,13 +5,13 @@ of :math:`(t, q)`. Its derived flag and the brackets of the directions that it
 leaves decide how many combinations of rows can be integrated (Frobenius,
 Cartan); then integrals are looked for.
 """
-import warnings
 from dataclasses import dataclass
 from itertools import combinations
 
 from mpmath import mp
 from sympy import Float, Rational, sympify
 
+from ...errors import warn
 from ...graph import Graph, gradient, without
 from ...model.build import system_of
 from ...precision import precise
@@ -92,8 +92,7 @@ def classify_constraints(model, sample=None, at=None,
                   for x, value in model.parameters.items() if x in known}
     check_sample(system, sample)
     result = Classifier(system, sample, integrals).classification(at)
-    if result.wrong_slot:
-        warnings.warn(result.wrong_slot, stacklevel=2)
+    warn(result.wrong_slot)
     return result
 
 

@@ -3,11 +3,11 @@ import signal
 import threading
 from contextlib import contextmanager, suppress
 from time import perf_counter
-from warnings import warn
 
 import numpy as np
 
-from ...errors import ConstrainedDynamicsError, InconsistentConstraintsError
+from ...errors import (
+    ConstrainedDynamicsError, InconsistentConstraintsError, warn)
 from ..outcome import Reason
 from .ends import TROUBLE, Stop, cause_of
 
@@ -95,7 +95,7 @@ class Integration:
         self.record_last()
         self.interruption.hold()
         try:
-            warn(f"{message} What was computed is returned.", stacklevel=4)
+            warn(f"{message} What was computed is returned.")
         except UserWarning as warning:      # where warnings are errors
             self.raised = warning
         return message

@@ -1,18 +1,16 @@
 """Integrate equations of motion and keep them on their constraints."""
 from contextlib import suppress
 from dataclasses import replace
-from warnings import warn
 
 import numpy as np
 
-from ...errors import ConstrainedDynamicsError, SimulationError
+from ...errors import ConstrainedDynamicsError, SimulationError, warn
 from ...model.call_signatures import own
-from ...model.equations import announce
 from ..geometric.run import FixedRun, check_arguments
 from ..linear.rank_decision import is_regular
 from ..manifold.consistent_state import (
     TOLERANCE, check_consistent, consistent_state, mass_spectrum,
-    negative_mass)
+    negative_mass, no_rotation)
 from ..manifold.projection import project
 from ..manifold.stabilization import (
     GAINS, Feedback, stabilized, trial_gain)
@@ -229,13 +227,15 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         table.check(span, item)
     events = event_functions(events, compiled)
     known = _known_solver(compiled, span[0], x, initial)
-    _warn_at_start(compiled, span[0], x, known)
+    warn(compiled.equations.warning)
+    warn(not known and negative_mass(compiled, span[0], x))
     solver = METHODS[method]
     gains = None
     try:
         if not known:
             x = _start(compiled, span[0], x, initial, tolerance,
                        kind == 'projection')
+        warn(no_rotation(compiled.equations.graph, compiled.states, x))
         if kind == 'baumgarte':
             compiled, gains = _with_gains(
                 compiled, span, x, stabilization, solver, options)
@@ -259,10 +259,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
                       units=units), span[0], error, throw)
     trajectory = run.integrate(Progress(*span, progress), **(
         {} if integrator else {'method': solver, **options}))
-    fault = trajectory.success and not integrator and (
-        run.records.fault(trajectory, rtol, atol))
-    if fault:
-        warn(fault, stacklevel=2)
+    warn(trajectory.success and not integrator and (
+        run.records.fault(trajectory, rtol, atol)))
     more = {'tape': run.tape} if adjoint else {}
     if reactions:
         more['reactions'] = reactions.function(compiled)(
@@ -274,13 +272,6 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
             if name not in GAINS}
     return _checked_end(replace(trajectory, **more) if more else trajectory,
                         run.t, run.raised, throw)
-
-
-def _warn_at_start(compiled, t, x, known):
-    announce(compiled.equations, stacklevel=4)
-    text = not known and negative_mass(compiled, t, x)
-    if text:
-        warn(text, stacklevel=3)
 
 
 def _known_solver(compiled, t, x, initial):

@@ -2,13 +2,12 @@
 from contextlib import suppress
 from functools import partial
 from itertools import takewhile
-from warnings import warn
 
 import numpy as np
 
 from ...errors import (
-    ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
-    SingularEquationsError)
+    ConstrainedDynamicsError, ConstraintError,
+    InconsistentConstraintsError, SingularEquationsError, warn)
 from ..manifold.projection import distances, size_of
 from ..tolerances import EXACT, OUTGROWN, WORN
 from ..outcome import RankChange
@@ -57,7 +56,7 @@ class CarriedRank:
         change = RankChange(float(t), solver.rank, self.solver.rank)
         self.changes.append(change)
         warn(f"The rank of the equations changed: {change}. Multipliers "
-             "before and after are not comparable.", stacklevel=7)
+             "before and after are not comparable.")
         return t
 
     def holds_for(self, t, x, drift, signs, sizes):

@@ -8,8 +8,9 @@ from ...errors import ConstraintError, InconsistentConstraintsError
 from ...graph import Graph
 from ...model.constraints import multiples
 from ..compiled import compile_equations
-from ..names import number
-from ..tolerances import NEGATIVE, OFFSETS, PART, PARTS, TOLERANCE
+from ..names import label, number
+from ..tolerances import (
+    NEGATIVE, OFFSETS, PART, PARTS, TOLERANCE, TYPED)
 from .projection import distances, project, project_many, size_of
 
 
@@ -198,6 +199,22 @@ def negative_mass(compiled, t, x):
         f"{', '.join(names)} has negative kinetic energy at the start. "
         "Usually a mass or a moment of inertia has the wrong sign. Correct "
         "the constants, or the kinetic energy.")
+
+
+def no_rotation(graph, states, x):
+    """A warning if coordinates are no unit quaternion, else None."""
+    if not graph.outputs.get('rotation', (0,))[0]:
+        return None
+    found = graph.evaluate(dict(zip(states, x)), ['rotation'])['rotation']
+    far = np.abs(found).max()
+    if far <= TYPED:
+        return None
+    used = graph.symbols(('rotation',))
+    names = ', '.join(label(state) for state in states if state in used)
+    return (
+        f"The start values of {names} give no rotation: products of the axes "
+        f"of a frame differ from 0 and 1 by up to {far:.1e}. Usually they are "
+        "a quaternion whose norm is not one. Divide them by the norm.")
 
 
 def is_symmetric(graph, name):

@@ -8,6 +8,7 @@ from sympy import Derivative, Dummy
 from ...errors import (
     InconsistentConstraintsError, MissingIngredientError,
     SingularEquationsError, UnsupportedFeatureError)
+from ...graph import Graph
 from ..codegen.llvm_code import compiled
 from ..codegen.native import SCALAR, SIGNATURE
 from ..evaluation import check_rounding, is_huge
@@ -74,6 +75,10 @@ class RecursiveEquations:
             Derivative(x, kinematics.builder.time) for x in self.speeds
         ) + self.multiplier_names
         self.kinds = len(self._tables.kinds)
+        self.rotation = Graph.freeze(kinematics.builder, {'rotation': (
+            [[x] for x in kinematics.rotation_residuals(
+                [body.frame for body in self._tables.tree.bodies],
+                kinematics.q)], 1)})
         # Rows with residuals of places, then those with residuals of speeds.
         levels = np.array([row.levels for row in self._tables.rows], int)
         self._measured = np.flatnonzero(levels > 2), np.flatnonzero(levels > 1)
@@ -89,7 +94,7 @@ class RecursiveEquations:
         self.p = None if constants is None else read_only(
             self.constant_names.vector(constants, 'constants'))
         self._decided = {}
-        self._ranks = set()             # of regular states, for all constants
+        self._ranks = set()     # of regular states, with their constants
 
     @property
     def has_loops_only(self):
@@ -118,7 +123,8 @@ class RecursiveEquations:
     def at_constants(self, p):
         """The same equations with the array ``p``, which is not checked."""
         result = object.__new__(type(self))
-        result.__dict__ = {**self.__dict__, 'p': p, '_decided': {}}
+        result.__dict__ = {
+            **self.__dict__, 'p': p, '_decided': {}, '_ranks': set()}
         return result
 
     def __copy__(self, memo=None):
@@ -168,6 +174,15 @@ class RecursiveEquations:
 
     def multipliers(self, t, x, p=None):
         """Multipliers, of least norm where they are not unique, (m,)."""
+        found = self._multipliers(t, x, p)
+        if is_huge(found):
+            check_rounding(
+                found, self.names.vector(x, 'x'),
+                [lam.name for lam in self.multiplier_names],
+                lambda x: self._multipliers(t, x, p))
+        return found
+
+    def _multipliers(self, t, x, p):
         out, use = self._solved(t, self.names.vector(x, 'x'), p)
         lam = out[len(self.states):]
         if len(use) == len(lam):
@@ -194,15 +209,15 @@ class RecursiveEquations:
             if fault:
                 raise self._failure(t, x, fault)
             if not is_output:
-                self._check_rank(t, x, values, len(function.use))
+                self._check_rank(t, x, values, len(function.use), key)
             while len(self._decided) >= MOST_CODES:
                 del self._decided[next(iter(self._decided))]
             self._decided[key] = function
         return out, function.use
 
-    def _check_rank(self, t, x, p, rank):
+    def _check_rank(self, t, x, p, rank, key):
         """Raise if more rows are independent beside a state."""
-        if rank in {len(self.multiplier_names), *self._ranks}:
+        if rank == len(self.multiplier_names) or (key, rank) in self._ranks:
             return
         from .motion import beside
         near = beside(self.at_constants(p), t, x)
@@ -212,7 +227,9 @@ class RecursiveEquations:
                 f"The constraint rows have the rank {rank} at this state and "
                 f"{higher} beside it: a singular configuration, where the "
                 "motion may branch. Start from a nearby state.", condition=0.)
-        self._ranks.add(rank)
+        if len(self._ranks) >= MOST_CODES:
+            self._ranks.clear()
+        self._ranks.add((key, rank))
 
     def _failure(self, t, x, fault):
         if not np.isfinite(x).all():
@@ -243,12 +260,13 @@ class RecursiveEquations:
 
     def constraint_forces(self, t, x, p=None):
         """Generalized constraint forces ``Q_c`` of ``M*u' = Q + Q_c``."""
+        self.rhs(t, self.names.vector(x, 'x'), p)       # or its error
         return self._reactions(t, x, p, self.multipliers(t, x, p))[0]
 
     def outputs(self, t, x, p=None):
         """What a trajectory has at one state, by name."""
         out, use = self._solved(t, x, p, is_output=True)
-        multipliers = self.multipliers(t, x, p)
+        multipliers = self._multipliers(t, x, p)
         forces, residuals = self._reactions(t, x, p, multipliers)
         return {'rates': out[:len(x)], 'residuals': residuals,
                 'multipliers': multipliers, 'constraint_forces': forces,

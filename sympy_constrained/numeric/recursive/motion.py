@@ -1,14 +1,14 @@
 """Motions by the recursive equations, in the compiled loop."""
 from contextlib import suppress
-from warnings import warn
 
 import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
 
-from ...errors import ConstrainedDynamicsError, ConstraintError
+from ...errors import ConstrainedDynamicsError, ConstraintError, warn
 from ..integrate.runs import LONGEST, BlockRun
 from ..integrate.blocks import is_compiled
 from ..integrate.ends import COMPILING, SLOW, Pace, cause_of
+from ..manifold.consistent_state import no_rotation
 from ..manifold.projection import ROUNDING, size_of
 from ..outcome import Reason
 from ..tolerances import CLOSE, NEARBY, OFFSETS
@@ -56,6 +56,7 @@ def prepared(equations, span, x, times, method, stabilization, others,
     if equations.multiplier_names:
         x = consistent(equations, span[0], x,
                        tolerance if initial == 'check' else None)
+    warn(no_rotation(equations.rotation, equations.states, x))
     return RecursiveRun(equations, span, x, times, METHODS[method],
                         on_set=stabilization is not None, **options)
 
@@ -339,8 +340,7 @@ class RecursiveRun(BlockRun):
             warn("Rates, multipliers and constraint forces are inaccurate "
                  "near a singular configuration; states are not. Outputs: "
                  f"{len(self.noisy)}, first at t = {self.noisy[0]:.6g}. "
-                 "Choose other output times, or pass the model itself.",
-                 stacklevel=4)
+                 "Choose other output times, or pass the model itself.")
         if len(self.outputs) > 1 and self.times is not None and (
                 self.times[0] != self.outputs[0]['t']):
             del self.outputs[0]         # the start is not an output

@@ -38,12 +38,11 @@ References
 """
 from dataclasses import dataclass
 from functools import cache
-from warnings import warn
 
 import numpy as np
 from sympy import Dummy, sympify
 
-from ...errors import SingularEquationsError, UnsupportedFeatureError
+from ...errors import SingularEquationsError, UnsupportedFeatureError, warn
 from ...graph import Graph
 from ...graph import gradient as slopes_of
 from ..codegen.native import with_given
@@ -139,7 +138,7 @@ def gradient(motion, by, cost, final_cost, weights, fixed):
              "and a step goes over it. The gradient has an error that is "
              "proportional to this step, or its square, and may exceed the "
              "tolerances by far, also if an event is there. Use "
-             "`sensitivities`, or a smooth function.", stacklevel=3)
+             "`sensitivities`, or a smooth function.")
     begin = tape.parts[0]
     t, x = begin.begins[0], begin.y
     values = lam@start_derivatives(compiled, t, x, by, fixed)

@@ -108,9 +108,16 @@ def identify(model, measured, unknown, *, bounds=None, deviations=None,
 def checked(compiled, data):
     t, named = array(data.t, 't'), Names(
         (*compiled.states, *compiled.unknowns), 'state or acceleration')
+    names = [key for key in data.values if isinstance(key, str)]
+    try:
+        places = dict(zip(names, named.indices(names, 'values')))
+    except ValueError as error:
+        raise ValueError(
+            f"{error} Of a data frame give the measured columns only, such "
+            f"as `frame[['{named.labels[0]}']]`.") from None
     outputs = tuple(
-        named.objects[named.indices([key], 'values')[0]]
-        if isinstance(key, str) else key for key in data.values)
+        named.objects[places[key]] if isinstance(key, str) else key
+        for key in data.values)
     values = np.transpose([array(v, label(key))
                            for key, v in data.values.items()])
     if t.ndim != 1 or values.shape != (len(t), len(outputs)):

@@ -1,12 +1,12 @@
 """Accelerations that jump or bend during a motion, where steps miss it."""
 from itertools import combinations
-from warnings import warn
 
 import numpy as np
 from scipy.optimize import brentq
 from sympy import Abs, Heaviside, Max, Min, sign
 from sympy.core.relational import Relational
 
+from ...errors import warn
 from ...graph import Graph
 from ...graph.nodes import CALL, MUL, ROOT
 from ...graph.reading import read_template
@@ -70,7 +70,7 @@ def warn_of_jumps(compiled, by, t, x, events):
                  "the root of a square changes. The derivatives leave out "
                  "that this time moves, and are wrong after it. Add the event "
                  "`Crossing(expression, jump={})`, whose expression vanishes "
-                 "there, or use a smooth function.", stacklevel=3)
+                 "there, or use a smooth function.")
             return
 
 

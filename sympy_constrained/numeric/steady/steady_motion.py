@@ -1,13 +1,14 @@
 """Steady motions near a guess, their families and their stability."""
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from warnings import warn
 
 import numpy as np
 
-from ...errors import ConstrainedDynamicsError, ConstraintError
-from ...model.equations import announce
+from ...errors import (
+    ConstrainedDynamicsError, ConstraintError, SingularEquationsError,
+    warn)
 from ..compiled import compile_equations
 from ..linearization import linearize
 from ..manifold.projection import distances, project
@@ -20,6 +21,8 @@ from .conditions import NULL, Conditions, cyclic_coordinates
 SAME = 1e-6
 # A real part below this part of the norm of the matrix is zero.
 ZERO = 1e-7
+# Distances from a singular state, at which accelerations are compared.
+TOWARDS = 1e-2, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +51,13 @@ class SteadyMotion:
         return Names(self.conditions.symbols, 'state, multiplier or constant')
 
     def __repr__(self):
+        try:
+            stability = self.stability
+        except SingularEquationsError:
+            stability = 'in singular coordinates'
         return (f'<SteadyMotion of a family of dimension {self.dimension}: '
                 f'{self.equations} equations, {self.unknowns} unknowns, '
-                f'{self.stability}>')
+                f'{stability}>')
 
     @property
     def compiled(self):
@@ -280,7 +287,7 @@ def equilibria(model, near, *, fixed=(), fill=None, constants=None,
 
 def _found(conditions, near, fixed, fill):
     compiled, names = conditions.compiled, conditions.compiled.names
-    announce(compiled.equations, stacklevel=4)
+    warn(compiled.equations.warning)
     fixed = tuple(names.indices(fixed, 'fixed'))
     default = [None if fill is None else number(fill)]*len(names)
     resting = np.setdiff1d(range(len(names)), compiled.q_index) if (
@@ -320,7 +327,7 @@ def _warn_of_jumps(conditions, found):
              f"({', '.join(jumping)}). Dry friction allows a range of "
              "equilibria. The state returned uses the force at zero speed. "
              "For the ends of the range, replace it by a constant force, of "
-             "either sign.", stacklevel=4)
+             "either sign.")
 
 
 def _search(conditions, x, p, fixed):
@@ -342,6 +349,7 @@ def _search(conditions, x, p, fixed):
         raise _not_found(conditions, point, columns)
     _check_cyclic(conditions, solved)
     _check_units(conditions, solved)
+    _check_balance(conditions, solved)
     return SteadyMotion(conditions, solved)
 
 
@@ -367,6 +375,32 @@ def _check_units(conditions, point):
         raise ConstrainedDynamicsError(
             f"All coordinates are below {size:.0e} here, and the constraints "
             "cannot be resolved so finely. Use smaller units of length.")
+
+
+def _check_balance(conditions, point):
+    """Raise if an equation drops out here, and accelerations do not vanish
+    towards this state.
+    """
+    x, _, p = conditions.parts(point)
+    compiled, rates = conditions.compiled, []
+    with suppress(ConstrainedDynamicsError, ArithmeticError):
+        try:
+            compiled.linear_solver(0., x, p)
+        except SingularEquationsError:
+            for step in TOWARDS:
+                near = x.copy()
+                near[compiled.q_index] += step*np.cos(
+                    2.4*np.arange(1, len(compiled.q_index) + 1))
+                near = project(compiled, 0., near, p).x
+                rates.append(np.abs(np.delete(compiled.rhs(
+                    0., near, p), conditions.cyclic)).max(initial=0.))
+    if len(rates) == 2 and rates[1] > rates[0]/2:
+        raise ConstraintError(
+            "No steady motion was found near the guess. Its conditions hold "
+            "only where the coordinates are singular, such as Euler angles "
+            f"in gimbal lock, and accelerations beside that state are "
+            f"{rates[1]:.1e}. Either none exists there, or other coordinates "
+            "are needed.", rows=(), state=x)
 
 
 def _not_found(conditions, point, columns):

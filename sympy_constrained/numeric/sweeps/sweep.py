@@ -4,10 +4,10 @@ from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
 from itertools import count
-from warnings import warn
 
 import numpy as np
 
+from ...errors import warn
 from ...model.call_signatures import own
 from ..integrate.crossing import compiled_with
 from ..integrate.simulate import simulate
@@ -140,8 +140,7 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
         lost = [run for run in runs if run.reason == 'LOST']
         if lost:
             warn(f"{len(lost)} of {len(runs)} runs were lost "
-                 f"({lost[0].error}). Their `reason` is 'LOST'.",
-                 stacklevel=2)
+                 f"({lost[0].error}). Their `reason` is 'LOST'.")
     except Exception as error:          # the runs that are done are not lost
         setattr(error, 'result', SweepResult(tuple(runs), names))
         raise
