@@ -24,7 +24,7 @@ import inspect
 import pkgutil
 import pydoc
 import re
-from functools import cached_property
+from functools import cache, cached_property
 from types import FunctionType
 
 from sphinx.addnodes import desc_addname
@@ -143,6 +143,7 @@ def located(name):
     return getattr(found, '__func__', found)
 
 
+@cache
 def exists(name, module):
     places = ((module,) if module else ()) + PLACES + MODULES
     return any(pydoc.locate(f'{place}.{name}') is not None
