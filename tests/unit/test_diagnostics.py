@@ -79,13 +79,6 @@ def test_rank_is_counted_where_the_rows_hold(name):
                 sum(f*A[k][j] for k, f in used.items()), abs=1e-9)
 
 
-def test_relations_of_a_method_are_factors():
-    method = UdwadiaKalabaMethod(L, Q, nonhol_coneqs=[X - Y, Z, 3*X - 3*Y - Z])
-    report = constraint_report(method)
-    assert report.relations == {2: {0: pytest.approx(3), 1: pytest.approx(-1)}}
-    assert report == constraint_report(method.system)
-
-
 @pytest.mark.parametrize('kinetic, definite', [(L, True), (X*Y + Z**2, False)])
 def test_an_indefinite_mass_matrix_is_regular(kinetic, definite):
     report = constraint_report(system(lagrangian=kinetic))
