@@ -591,13 +591,14 @@ def test_numbers_in_place_of_those_of_a_ready_model(monkeypatch):
 
 @pytest.mark.parametrize('options, message', [
     ({}, '`constants`: no value for .*g'),
-    ({'constants': NUMBERS, 't_end': 1}, "no value for x, y, x', y'"),
+    ({'constants': NUMBERS, 't_end': 1}, "`start`: no value for x, y, x', y'"),
+    ({'limit': '9'}, "`limit` is '9'. Give a number of seconds"),
     ({'constants': {'mm': 1}}, 'did you mean m'),
     ({'constants': NUMBERS, 'start': {g: 1}}, 'no state'),
     ({'constants': NUMBERS, 'inputs': {'G': 1}}, 'no specified function'),
     ({'constants': {**NUMBERS, l: -1j}}, 'l: .*not a real number')])
 def test_what_is_missing_or_wrong(options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         compare(pendulum(), **options)
 
 
