@@ -2,11 +2,13 @@
 import argparse
 import runpy
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod, System
 
-from .errors import ConstrainedDynamicsError, MissingIngredientError
+from .errors import (
+    ConstrainedDynamicsError, MissingIngredientError, raise_problems)
 from .methods import UdwadiaKalabaMethod
 from .methods.base import ConstrainedMethod
 from .models import MODELS, Model, model
@@ -168,6 +170,10 @@ def model_of_file(file, names, wanted=''):
         return value
     given = {name: names[name] for name in FIELDS
              if names.get(name) is not None}
+    raise_problems((
+        f"`{name}` of {file} is {given[name]!r}. Give a dictionary." for name
+        in ('parameters', 'start', 'inputs', 'visual')
+        if not isinstance(given.get(name, {}), Mapping)), ValueError)
     given.setdefault('parameters', {})
     given.setdefault('t_end', 10. if given.get('start') else 0.)
     # SymPy has a function of this name, which a star import brings in.

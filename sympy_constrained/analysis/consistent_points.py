@@ -13,10 +13,11 @@ from sympy import Derivative, sin, sympify
 from sympy.core.function import AppliedUndef
 
 from ..errors import (
-    InconsistentConstraintsError, MissingIngredientError, check_kind)
+    InconsistentConstraintsError, MissingIngredientError, check_kind,
+    raise_problems)
 from ..graph.calculus import gradient
 from ..model.build import kinematics_of
-from ..model.call_signatures import check_known
+from ..model.call_signatures import as_expression, check_known
 from ..precision import DIGITS, precise
 
 # The new part of a row, relative to its size, that makes it independent. A
@@ -30,14 +31,17 @@ NEAR = 1e-6             # what floats may leave of a state worth more digits
 PATIENCE = 20           # steps that at least halve the distance
 
 
-def admissible_values(system, sample=None, seed=0, digits=DIGITS):
+def admissible_values(system, sample=None, seed=0, digits=DIGITS,
+                      first=False):
     """Return values of all inputs that satisfy the constraints.
 
     The dictionary ``sample`` has values to start from, of constants,
     coordinates, speeds, time or specified functions; the others are random,
     constants positive. Given constants are kept, states are moved onto the
-    constraints. A :exc:`.ConstraintError` is raised if no state is found,
-    ValueError if a symbol of the sample is not in the model.
+    constraints. Where constants are floats, the most regular of several states
+    is taken, or the ``first``. A :exc:`.ConstraintError` is raised if no state
+    is found, ValueError if a symbol of the sample is not in the model, or its
+    value no number.
     """
     random = Random(f'admissible {seed}')
     check_sample(system, sample)
@@ -52,7 +56,7 @@ def admissible_values(system, sample=None, seed=0, digits=DIGITS):
             if not is_real(system, values):
                 continue                # outside the domain of a function
             if left < small:
-                if exact:
+                if exact or first:
                     return values
                 candidates.append(values)
             if candidates and attempt >= FEW:
@@ -166,14 +170,24 @@ def has_floats(system, sample):
         for x, value in (sample or {}).items())
 
 
-def check_sample(system, sample):
+def check_sample(system, sample, name='sample'):
     if sample is None:
         return
-    check_kind('sample', sample, Mapping,
+    check_kind(name, sample, Mapping,
                "Give a dictionary of symbols and numbers.")
-    check_known('sample', sample, (
+    check_known(name, sample, (
         *system.graph.inputs, *system.q, *system.u, system.t,
         *system.symbols))
+    raise_problems((
+        f"`{name}` has {value!r} for {x}. Give one finite real number."
+        for x, value in sample.items() if not is_real_number(value)),
+        ValueError)
+
+
+def is_real_number(value):
+    number = as_expression(value)
+    return bool(getattr(number, 'is_comparable', False)) and (
+        number.is_finite is not False)
 
 
 def random_values(system, sample, random, attempt):

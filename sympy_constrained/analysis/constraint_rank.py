@@ -242,7 +242,7 @@ def combination(used, names):
 def rank_at(system, sample):
     """Rank of ``A`` at the state of a sample, moved onto the constraints."""
     with precise():
-        return len(examine(system, sample, 0).kept)
+        return len(examine(system, sample, 0, first=True).kept)
 
 
 def preferred_columns(system, report):

@@ -28,9 +28,9 @@ class Examined:
     rounding: mp.mpf
 
 
-def examine(system, sample, seed):
+def examine(system, sample, seed, first=False):
     """Independent rows and relations at one admissible state."""
-    values = admissible_values(system, sample, seed)
+    values = admissible_values(system, sample, seed, first=first)
     out = evaluated(system, values, ('A', 'b', 'M', 'holonomic', 'velocity'))
     exact = is_settled(system, values, out) and not has_floats(system, sample)
     tolerance = DEPENDENT if exact else DEPENDENT_THERE

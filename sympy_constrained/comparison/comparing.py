@@ -2,6 +2,7 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Real
 
 import numpy as np
 
@@ -92,6 +93,7 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
             ('constants', constants), ('start', start), ('inputs', inputs)):
         check_kind(name, {} if value is None else value, Mapping,
                    "Give a dictionary of its symbols and their values.")
+    check_kind('limit', limit, Real, "Give a number of seconds.")
     if isinstance(model, str):
         model = ready_model(model)
     elif not isinstance(model, Model):
@@ -157,7 +159,8 @@ def states_of(model, compiled, units, seed, progress):
     """The simulation, the displacement of its start, states to compare."""
     if not model.t_end:
         return None, {}, random_states(model, compiled, seed, units)
-    x0 = consistent_state(compiled, dict(model.start), fixed=model.fixed)
+    given = compiled.names.vector(model.start, 'start')
+    x0 = consistent_state(compiled, given, fixed=model.fixed)
     trajectory = simulate(compiled, model.t_end, x0, t_eval=401,
                           progress=progress, throw=False)
     if not len(trajectory):
@@ -168,9 +171,8 @@ def states_of(model, compiled, units, seed, progress):
             time=0., reason=trajectory.reason)
     picks = np.unique(np.linspace(
         0, len(trajectory.t) - 1, SAMPLES).astype(int))
-    moved = {x: by for x, by in zip(
-        compiled.states, x0 - compiled.names.vector(model.start, 'start'))
-        if abs(by) > MOVED}
+    moved = {x: by for x, by in zip(compiled.states, x0 - given)
+             if abs(by) > MOVED}
     return trajectory, moved, [
         (float(trajectory.t[i]), trajectory.x[i]) for i in picks]
 

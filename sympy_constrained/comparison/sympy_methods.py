@@ -12,13 +12,15 @@ from .recipes import Derived, NotTried, Recipe, own_options
 
 # An LU solution with a larger condition number is worthless.
 SINGULAR = 1e13
-# Class -> shape of the models that it refuses, and why.
+# Class -> shape of the models that it refuses, why, and an argument that it
+# does not have.
 REFUSED = {
     KanesMethod: (
-        'lagrange', 'it needs bodies, and the model is a Lagrangian'),
+        'lagrange', 'it needs bodies, and the model is a Lagrangian',
+        'nonholonomic_constraints'),
     LagrangesMethod: (
         'kane', 'it needs a Lagrangian in the velocities, and the model is '
-        'bodies with speeds')}
+        'bodies with speeds', 'acceleration_constraints')}
 
 
 def sympy_recipes():
@@ -27,15 +29,14 @@ def sympy_recipes():
 
 
 def formed_by(base, reference):
-    model, (shape, reason) = reference.model, REFUSED[base]
+    model, (shape, reason, unknown) = reference.model, REFUSED[base]
     if model.shape == shape:
         raise NotTried(reason)
     own = own_options(reference.method)
     own += [name for name in model.extra if name not in (
         *own, 'potential_energy', 'stabilization', 'sample')]
-    if base is LagrangesMethod and model.arguments.get(
-            'acceleration_constraints'):
-        own.append('acceleration_constraints')
+    if model.arguments.get(unknown):
+        own.append(unknown)
     if has_loops(model):
         own.append('loops')
     if own:

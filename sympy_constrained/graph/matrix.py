@@ -1,6 +1,7 @@
 """Matrices of references, written as on paper."""
 from sympy import MatrixBase
 
+from ..errors import check_kind
 from .reading import read
 
 
@@ -109,7 +110,7 @@ def stack(*blocks):
 
 
 def block_matrix(blocks):
-    """One matrix of rows of blocks; None is a block of zeros."""
+    """One matrix of rows of blocks; None or 0 is a block of zeros."""
     # Every row and every column needs a matrix, which gives the size.
     heights = [size_of(row, 0) for row in blocks]
     widths = [size_of(column, 1) for column in zip(*blocks)]
@@ -118,18 +119,26 @@ def block_matrix(blocks):
         filled = [rows_of(block, (height, width))
                   for block, width in zip(row, widths)]
         rows += [sum(parts, []) for parts in zip(*filled)]
-    builder = next(x.builder for x in sum(map(list, blocks), []) if x)
+    builder = next(x.builder for row in blocks for x in row
+                   if isinstance(x, GraphMatrix))
     return GraphMatrix(builder, rows, sum(widths))
 
 
 def size_of(blocks, axis):
-    return next(x.shape[axis] for x in blocks if x)
+    for x in blocks:
+        if isinstance(x, GraphMatrix):
+            return x.shape[axis]
+    raise TypeError(
+        f"A row or column of blocks is {list(blocks)}. One of them gives its "
+        "size: give a GraphMatrix, such as those of `system.blocks(...)`.")
 
 
 def rows_of(block, shape):
-    """Rows of a block, which must have this shape; zeros for None."""
-    if block is None:
+    """Rows of a block, which must have this shape; zeros for None or 0."""
+    if block is None or isinstance(block, int) and not block:
         return [[0]*shape[1]]*shape[0]
+    check_kind('block', block, GraphMatrix, "Give GraphMatrix objects, such "
+               "as those of `system.blocks(...)`, or 0.")
     if block.shape != shape:
         raise ValueError(
             f"A block has shape {block.shape}, and its neighbours need "

@@ -6,7 +6,7 @@ from ..model.call_signatures import check_known
 from ..numeric.codegen.solution import select
 from ..numeric.codegen.walk import library
 from ..numeric.compiled import CompiledEquations
-from ..numeric.names import label
+from ..numeric.names import Names, label
 from .exported import Exported, free_name, loaded, names_in, renamed
 
 
@@ -37,7 +37,8 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
 
     model : a method, EquationsOfMotion or CompiledEquations
     t, x : float, sequence, optional
-        As for :func:`.to_casadi`.
+        As for :func:`.to_casadi`; ``x`` is also the initial state, unless
+        ``initial_conditions`` are given.
     constants : mapping, optional
         Values by symbol; compiled equations have them. PyDy takes 1 for a
         constant without one.
@@ -55,10 +56,12 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
     system = library('pydy.system', 'PyDy').System
     exported = Exported.of(model, t, x, None if x is None else constants)
     equations = OrdinaryEquations(exported)
-    if 'initial_conditions' in kwargs:
-        kwargs['initial_conditions'] = {
-            equations.names.get(state, state): value
-            for state, value in kwargs['initial_conditions'].items()}
+    start, states = kwargs.get('initial_conditions'), exported.equations.states
+    if start is None and x is not None:
+        start = dict(zip(states, Names(states, 'state').vector(x, 'x')))
+    kwargs['initial_conditions'] = {
+        equations.names.get(state, state): value
+        for state, value in (start or {}).items()}
     constants = constants or {}
     check_known('constants', constants, (
         *exported.equations.constants, *exported.equations.symbols))

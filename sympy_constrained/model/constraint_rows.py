@@ -226,7 +226,7 @@ APART = ('(point, direction Vector, other point), with the distance in that '
 def parts_of_row(row, label, level):
     """Point or frame, direction, other or None, at most one value."""
     is_place = level == 'holonomic'
-    kind = kind_of(row[0])
+    kind = isinstance(row, (tuple, list)) and kind_of(*row[:1])
     count = 3 if kind and kind_of(*row[2:3]) == kind else 2
     if (not kind or len(row) not in (count, count + 1)
             or not isinstance(row[1], Vector)

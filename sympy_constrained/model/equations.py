@@ -281,7 +281,7 @@ class EquationsOfMotion:
         Matrix([[-k*q(t)]])
 
         """
-        if isinstance(getattr(method, 'equations_of_motion', None), cls):
+        if hasattr(type(method), 'equations_of_motion'):    # errors in it pass
             return method.equations_of_motion
         q, u, full, right = parts_of(method)
         time, n, o = _compat.time_symbol(), len(q), len(u)

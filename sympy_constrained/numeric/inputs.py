@@ -177,9 +177,10 @@ class Resolution:
         return value
 
     def _rate(self, item, path):
-        for i, [rate] in enumerate(self.equations.graph.pattern('rates')):
+        graph = self.equations.graph
+        for i, [rate] in enumerate(graph.pattern('rates') if graph else ()):
             if item == self.states[i].diff(self.time):
-                return self.equations.graph.sympy('rates')[i]
+                return graph.sympy('rates')[i]
         raise ValueError(
             f"{label(path[0])} needs {item}, an acceleration, which "
             "the equations are solved for. Use states; a force by an "

@@ -3,6 +3,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from ..model.build import system_of
+from ..model.call_signatures import check_choice
 from ..numeric.names import Names, label
 from ..numeric.tolerances import TOLERANCE
 from ..scene.labels import (
@@ -224,6 +225,8 @@ def plot_reactions(trajectory, names=None, ax=None):
             "method.joint_reactions()` to `simulate`.")
     names = [names] if isinstance(names, str) else list(
         names or trajectory.reactions)
+    for name in names:
+        check_choice('names', name, list(trajectory.reactions))
     scale = np.array([trajectory.reactions[name] for name in names])
     kinds = [(kind, scale[..., part]) for kind, part in (
         ('force', slice(3)), ('moment', slice(3, None)))]

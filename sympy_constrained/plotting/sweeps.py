@@ -77,6 +77,10 @@ def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
 def runs_of(result, quantity):
     """Runs of a sweep, or of pairs, with a history or number as ``value``."""
     runs = list(getattr(result, 'runs', result))
+    if any(isinstance(run, Trajectory) for run in runs):
+        raise TypeError(
+            "`result` is a list of trajectories. Give pairs of a dictionary "
+            "of parameters and a trajectory.")
     # A sweep of numbers keeps the trajectories of failed runs, too.
     kept = 'value' if any(getattr(run, 'value', None) is not None
                           for run in runs) else 'trajectory'

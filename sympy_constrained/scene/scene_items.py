@@ -6,7 +6,7 @@ import numpy as np
 from sympy.physics.mechanics import Particle
 
 from ..contact import CircularRim
-from ..errors import MissingIngredientError, warn
+from ..errors import MissingIngredientError, check_kind, warn
 from .labels import COLORS, checked_view, unit_of
 from .parts import Drawables
 from .wireframes import wireframe
@@ -91,9 +91,8 @@ class SceneItems:
         bones = skeletons(shown, [body for body, *_ in bodies if getattr(
             body, 'frame', None) not in solid])
         touched = [find.position(p) for p, *_ in shown.sides]
-        acting = [(name, find.position(place),
-                   acts if np.ndim(acts) == 2 else find.vector(acts))
-                  for name, (place, acts) in (forces or {}).items()]
+        acting = [force_of(find, name, given, len(trajectory.t))
+                  for name, given in (forces or {}).items()]
         find.evaluate(times)
         # without paths, only what is drawn has to be inside the axes
         self._drawn = slice(None) if trails else drawn
@@ -296,6 +295,21 @@ def dot_items(dots, color):
             **({'marker': 's', 'markersize': 10} if slides else {})})
 
 
+def force_of(find, name, given, count):
+    """Name, place and values of one of the ``forces``."""
+    check_kind(f'forces[{name!r}]', given, (tuple, list),
+               "Give a pair of a position and a force.")
+    place, acts = given
+    if np.ndim(acts) != 2:
+        return name, find.position(place), find.vector(acts)
+    if np.shape(acts) not in ((count, 3), (count, 6)):
+        raise ValueError(
+            f"The force {name!r} has shape {np.shape(acts)}. Give a row for "
+            f"each of the {count} output times, with three components, or "
+            "six with those of a moment.")
+    return name, find.position(place), np.asarray(acts)[:, :3]
+
+
 def point_items(points, colors, trails):
     for name, place in points.items():
         color = next(colors)
@@ -316,9 +330,9 @@ def check_drawn(items, lost, others):
     if not items:
         raise MissingIngredientError(
             f"The picture is empty: {lost or 'no body moves'}, and no "
-            "`points`, `lines` or `surfaces` were given. Give some, for "
-            "example `points={'bob': (x, y)}` with expressions in the "
-            "states.")
+            "`points`, `lines` or `surfaces` were given. Pass the model as "
+            "second argument, or give some, for example "
+            "`points={'bob': (x, y)}` with expressions in the states.")
     if lost and not others:
         warn(f"Not all bodies are drawn: {lost}.")
 

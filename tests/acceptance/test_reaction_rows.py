@@ -204,7 +204,7 @@ def refused(case):
         system.add_loads(Force(twin, m*g*ground.x))
         method = UdwadiaKalabaMethod.from_method(system)
     if case == 'wrong row':
-        return method.joint_reactions(rows=[(link.frame, ground.z)])
+        return method.joint_reactions(rows={0: (link.frame, ground.z)})
     if case == 'loop':
         return method.joint_reactions(
             [*system.joints, ('again', ground, link, link.masscenter)])

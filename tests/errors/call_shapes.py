@@ -150,6 +150,8 @@ CASES = (
     Case('a sample that is a number', lambda: rod(sample=3).acceleration,
          TypeError, '`sample`', 'is 3',
          'Give a dictionary of symbols and numbers'),
+    Case('a text in a sample', lambda: rod(sample={l: '1'}).acceleration,
+         ValueError, '`sample` has', "'1' for l", 'Give one finite real'),
     Case('a sample by names', lambda: rod(sample={'l': 1}).acceleration,
          ValueError, '`sample` has a value for l, which does not',
          'occur in the model',

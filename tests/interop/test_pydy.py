@@ -176,8 +176,8 @@ def test_constants_and_inputs_are_passed_on(given, other):
     spring = UdwadiaKalabaMethod(m*q.diff()**2/2 - k*q**2/2, [q],
                                  generalized_forces=[F])
     system = to_pydy(compile_equations(spring, {m: 2., k: 1.}, {F: given}),
-                     constants={k: 8.}, initial_conditions={q: 1.},
-                     times=TIMES, x=[1, 0], specifieds=other)
+                     constants={k: 8.}, times=TIMES, x=[1, 0],
+                     specifieds=other)
     np.testing.assert_allclose(system.integrate()[:, 0], np.cos(
         2*TIMES) + 3/8*(TIMES - np.sin(2*TIMES)/2), atol=1e-6)
 

@@ -71,29 +71,20 @@ def pendulum(cls=LagrangesMethod, **options):
                hol_coneqs=[x**2 + y**2 - l**2], **options)
 
 
-def particle(cls, mass=m, **options):
-    """A particle in a plane, in Kane's shape."""
+def particle(cls, mass=m, is_held=False, **options):
+    """A particle in a plane, in Kane's shape; a loop may hold it."""
     u, v = dynamicsymbols('u v')
     N, O = ReferenceFrame('N'), Point('O')
     O.set_vel(N, 0)
     P = O.locatenew('P', x*N.x + y*N.y)
     P.set_vel(N, u*N.x + v*N.y)
+    if is_held:
+        options = {'velocity_constraints': None, 'loops': [Loop(P, O)]}
     return cls(N, [x, y], kd_eqs=[x.diff() - u, y.diff() - v],
                bodies=[Particle('body', P, mass)],
                forcelist=[(P, -mass*g*N.y)],
-               velocity_constraints=[u - (1 + x**2)*v],
-               **{'u_ind': [u, v], **options})
-
-
-def held_particle():
-    """A particle that a loop holds."""
-    u, v = dynamicsymbols('u v')
-    N, O = ReferenceFrame('N'), Point('O')
-    O.set_vel(N, 0)
-    P = O.locatenew('P', x*N.x + y*N.y)
-    return UdwadiaKalabaMethod(
-        N, [x, y], [u, v], [x.diff() - u, y.diff() - v],
-        bodies=[Particle('p', P, m)], loops=[Loop(P, O)])
+               **{'u_ind': [u, v], 'velocity_constraints': [
+                   u - (1 + x**2)*v], **options})
 
 
 @pytest.fixture
@@ -397,8 +388,12 @@ def test_redundant_rows_are_refused_by_name():
 @pytest.mark.parametrize('name, given, numbers, verdict, reason', [
     ('LagrangesMethod', 'acceleration_level', {}, Verdict.NOT_TRIED,
      '^it does not take acceleration_constraints$'),
-    ('KanesMethod', held_particle, {'constants': NUMBERS},
-     Verdict.NOT_TRIED, '^it does not take loops$'),
+    ('KanesMethod', lambda: particle(
+        UdwadiaKalabaMethod, velocity_constraints=None,
+        nonholonomic_constraints=[x.diff() - 2*y.diff()]),
+     {'constants': NUMBERS}, Verdict.NOT_TRIED, 'take nonholonomic_con'),
+    ('KanesMethod', lambda: particle(UdwadiaKalabaMethod, is_held=True),
+     {'constants': NUMBERS}, Verdict.NOT_TRIED, '^it does not take loops$'),
     ('KanesMethod', lambda: particle(UdwadiaKalabaMethod),
      {'constants': NUMBERS}, Verdict.RAISES,
      '^ValueError: There must be an equal number of dependent speeds'),
@@ -596,13 +591,14 @@ def test_numbers_in_place_of_those_of_a_ready_model(monkeypatch):
 
 @pytest.mark.parametrize('options, message', [
     ({}, '`constants`: no value for .*g'),
-    ({'constants': NUMBERS, 't_end': 1}, "no value for x, y, x', y'"),
+    ({'constants': NUMBERS, 't_end': 1}, "`start`: no value for x, y, x', y'"),
+    ({'limit': '9'}, "`limit` is '9'. Give a number of seconds"),
     ({'constants': {'mm': 1}}, 'did you mean m'),
     ({'constants': NUMBERS, 'start': {g: 1}}, 'no state'),
     ({'constants': NUMBERS, 'inputs': {'G': 1}}, 'no specified function'),
     ({'constants': {**NUMBERS, l: -1j}}, 'l: .*not a real number')])
 def test_what_is_missing_or_wrong(options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         compare(pendulum(), **options)
 
 
@@ -770,6 +766,7 @@ def test_the_page_of_a_file_draws_what_the_file_says(write, tmp_path):
     (TWO, '', '', MissingIngredientError,
      'makes 2 model objects: system, other'),
     (TWO, '', ':nothing', ValueError, 'no model object `nothing`'),
+    (SPRING, 'start = [1., 0.]', '', ValueError, '`start`.*a dictionary'),
     (SPRING, 'parameters = {m: 2.}; start = {q: 1.}', '',
      ValueError, 'no value for k')])
 def test_files_that_cannot_be_used(write, text, more, name, error, message):

@@ -122,6 +122,8 @@ def test_rounding_errors_are_drawn_as_zero_or_not_at_all(motion):
     run = replaced(motion, reactions={'pin': np.hstack([10 + noise, noise])})
     panel, = plotting.plot_reactions(run).axes
     assert panel.get_ylabel().startswith('force')
+    with pytest.raises(ValueError, match="`names` is 'q'"):
+        plotting.plot_reactions(run, 'q')
     _, axes = plt.subplots(2)
     plotting.plot_reactions(run, ax=axes)
     assert not np.any([line.get_ydata() for line in axes[1].lines[:3]])
@@ -373,6 +375,7 @@ def test_sweeps_that_cannot_be_drawn(sweep):
     for runs, quantity, options, error, text in (
             (sweep[3:], y, {}, ValueError, 'None of the 1 runs has a result'),
             (sweep, None, {}, ValueError, '`quantity` is needed'),
+            (sweep[0][1:], y, {}, TypeError, 'Give pairs of a dictionary'),
             ([({'l': 1}, replaced(sweep[0][1], power=None))], 'power', {},
              ValueError, 'has no power'),
             (sweep, y, {'show': 'mean'}, ValueError, "`show` is 'mean'"),
@@ -574,7 +577,7 @@ def test_forces_are_arrows_of_one_scale():
     """A multiplier, and an array; the legend has the longest."""
     case = ready('four_bar', 0.3)
     end = next(iter(case.model.visual['forces'].values()))[0]
-    steady = np.tile([3., 0, 0], (len(case.motion), 1))
+    steady = np.tile([3., 0, 0, 0, 0, 7], (len(case.motion), 1))
     figure = plotting.plot_snapshots(case.motion, case.model, times=[0.3],
                                      forces={'row 0': (end, (
                                          case.motion.multiplier_names[0],
@@ -778,7 +781,10 @@ def test_films_that_cannot_be_made(pendulum, ball):
             (motion, {'points': {'a': 3}}, TypeError, 'The place 3 is of'),
             (motion, {'lines': (lost, lost)}, ValueError, 'not a sequence'),
             (motion, {'lines': ['lost']}, ValueError, "'lost', which is not"),
-            (motion, {'points': {'P': 'P'}}, ValueError, "The place 'P' is")):
+            (motion, {'points': {'P': 'P'}}, ValueError, "The place 'P' is"),
+            (motion, {'forces': {'R': lost}}, TypeError, 'a pair of a pos'),
+            (motion, {'forces': {'R': (strange, np.eye(3))}}, ValueError,
+             r"'R' has shape \(3, 3\).*a row for each")):
         with pytest.raises(error, match=text):
             plotting.animate(run, ball.method, **options)
     with pytest.raises(MissingIngredientError, match='is a coordinate'):

@@ -102,19 +102,19 @@ def test_loads_in_axes_of_other_bodies():
 
 def test_inputs_are_expressions():
     arguments, values = pin_chain(3)
-    drive = dynamicsymbols('drive')
+    drive, factor = dynamicsymbols('drive factor')
     t, q1 = dynamicsymbols._t, arguments['q_ind'][0]
     frame = arguments['bodies'][1].frame
     arguments['forcelist'].append(Torque(frame, drive*frame.y))
     method = UdwadiaKalabaMethod(**arguments)
-    ordinary, recursive = both(method, values, {drive: 3*t*q1})
+    ordinary, recursive = both(method, values, {
+        'drive': 3*t*factor, factor: q1 + q1.diff()})
     x = np.random.default_rng(3).uniform(-1, 1, 6)
     assert difference(ordinary, recursive, 0.7, x) < EQUAL
     with pytest.raises(MissingIngredientError, match='drive'):
         compile_equations(method, values, recursion=True)
     with pytest.raises(UnsupportedFeatureError, match='Python function'):
-        compile_equations(method, values, inputs={drive: lambda t, x: 1.},
-                          recursion=True)
+        compile_equations(method, values, {drive: pow}, recursion=True)
 
 
 def test_velocities_that_are_no_derivatives_are_refused():

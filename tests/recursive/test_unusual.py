@@ -130,7 +130,7 @@ def test_a_base_moves_as_inputs_prescribe():
     H = G.locatenew('H', LENGTH*B.x)
     bodies = [rigid('a', G, A), Particle('p', H, MASS)]
     method = UdwadiaKalabaMethod(
-        N, [q1, q2], [u1, u2], [q1.diff() - u1, q2.diff() - u2],
+        N, [q1, q2], [u1, u2], [q1.diff() - u1, q2.diff() - u2 - turn],
         bodies=bodies, forcelist=[
             *weights(bodies, N), (H, MASS*s.diff(T, 2)*N.x)])
     assert_alike(method, {s: sin(3*T), turn: 1 + T**2/2})

@@ -585,7 +585,7 @@ def test_too_many_brackets_at_a_state_are_told(monkeypatch):
 
 
 def test_a_state_where_the_rows_lose_rank():
-    found = classified([x, y, z], [x*X + y*Y + z*Z], at={x: 0, y: 0, z: 0})
+    found = classified([x, y, z], [R*x*X], at={x: 0, R: 0.5})
     assert found.growth_vector == (2,) and found.growth_there == (3,)
     assert 'lose rank there' in str(found) and not found.complete
 

@@ -91,6 +91,7 @@ def classify_constraints(model, sample=None, at=None,
         sample = {x: Rational(str(value))
                   for x, value in model.parameters.items() if x in known}
     check_sample(system, sample)
+    check_sample(system, at, 'at')
     result = Classifier(system, sample, integrals).classification(at)
     warn(result.wrong_slot)
     return result
@@ -278,7 +279,7 @@ class Classifier:
             return None, None, True
         space = self.space
         (values,), small = generic_points(
-            self.system, {**(self.sample or {}), **at}, 1)
+            self.system, {**(self.sample or {}), **at}, 1, first=True)
         if any(sympify(x, strict=True).has(Float) for x in at.values()):
             small = INEXACT
         here = VelocityForms(self.system, [values], small)

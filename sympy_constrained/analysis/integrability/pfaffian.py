@@ -187,10 +187,10 @@ class VelocityForms:
         return self.at_points(self.curl(Form('', None, refs)))
 
 
-def generic_points(system, sample=None, count=3):
+def generic_points(system, sample=None, count=3, first=False):
     """Points on the constraints to 60 digits, and the size of zero there."""
     small = INEXACT if has_floats(system, sample) else ZERO
-    return [admissible_values(system, sample, seed, DIGITS)
+    return [admissible_values(system, sample, seed, DIGITS, first)
             for seed in range(count)], small
 
 

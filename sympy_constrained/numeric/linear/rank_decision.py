@@ -170,10 +170,11 @@ def check_gradients(compiled, t, base, p, matrices, magnitudes):
     lost = [names[blocks[0][i]] for i in lost]
     if lost:
         raise ConstraintError(
-            f"There is no gradient, where the constraints hold, of "
-            f"{', '.join(lost)}, so it does not act on the accelerations. It "
-            "may be a square, or a product with another constraint: give "
-            "the factor that has to vanish.", rows=tuple(lost))
+            f"{', '.join(lost)} ha{'s' if len(lost) == 1 else 've'} no "
+            "gradient where the constraints hold, and no effect on the "
+            "accelerations. It may be a square, or a product with another "
+            "constraint: give the factor that has to vanish.",
+            rows=tuple(lost))
 
 
 def _magnitude(compiled, t, x, p, steps):

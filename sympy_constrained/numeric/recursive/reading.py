@@ -1,12 +1,17 @@
 """From the arguments of a model to the tables of its recursive equations."""
+from types import SimpleNamespace
+
+from sympy import Function
+
 from ... import _compat
 from ...graph import (
-    GraphBuilder, derivative, gradient, read, substitute)
+    GraphBuilder, derivative, gradient, is_function_of, read, substitute)
 from ...model.call_signatures import (
     arguments_of, as_list, check_bodies, check_coordinates)
 from ...model.kinematic_equations import solve_kinematics
 from ...model.potential import potential_of
 from ...model.unconstrained import set_to_zero, speeds_of
+from ..inputs import Inputs
 from .local_kinematics import LocalKinematics, refused
 from .rows import forces_of, loads_of, rows_of
 from .tables import Tables
@@ -45,10 +50,12 @@ def tables_of(model, inputs, loops):
         {'u_dependent': None, **arguments})
     check_coordinates(q, u + auxiliary, builder.time)
     set_to_zero(builder, auxiliary)
-    rates = rates_of(builder, as_list(arguments['kd_eqs'], 'kd_eqs'), q, u)
-    bind_inputs(builder, inputs or {})
+    inputs = inputs_of(inputs or {}, q, u, builder.time)
+    rates = rates_of(builder, as_list(arguments['kd_eqs'], 'kd_eqs'), q, u,
+                     inputs)
     kinematics = LocalKinematics(builder, arguments['frame'], q, u, rates)
-    for item in inputs or ():
+    bind(builder, inputs)               # again, as q' has its rate now
+    for item in inputs:
         rate = builder.bound[item]
         for order in 1, 2:
             if builder.depends_on(rate, *kinematics.u):
@@ -65,11 +72,12 @@ def tables_of(model, inputs, loops):
     return Tables(tree, others, forces, rows, potential)
 
 
-def rates_of(builder, equations, q, u):
+def rates_of(builder, equations, q, u, inputs):
     """References of ``q'``, row by row where each row has one of them."""
     names = [derivative(x, builder.time) for x in q]
     for x in (*u, *q, *names):
         builder.input(x, dynamic=True)
+    bind(builder, inputs)
     slots, found = {builder.bound[x]: x for x in names if x not in u}, {}
     position = {builder.mask([slot]).bit_length(): slot for slot in slots}
     every = builder.mask(slots)
@@ -89,9 +97,20 @@ def rates_of(builder, equations, q, u):
     return [found.get(builder.bound[x], builder.bound[x]) for x in names]
 
 
-def bind_inputs(builder, inputs):
+def inputs_of(values, q, u, time):
+    """Expressions of the inputs, after the inputs that they contain."""
+    states = *q, *u, *(derivative(x, time) for x in q)
+    functions = [x if is_function_of(x, time) else Function(str(x))(time)
+                 for x in values]
+    found = Inputs.match(
+        [x for x in dict.fromkeys(functions) if x not in states], values,
+        time, SimpleNamespace(states=states, graph=None), False)
+    for item in found.called:
+        raise refused(f"The input {item} is a Python function or a table.")
+    return found.given
+
+
+def bind(builder, inputs):
     """Let expressions stand for the specified functions of time."""
     for item, expr in inputs.items():
-        if callable(expr) and not hasattr(expr, 'free_symbols'):
-            raise refused(f"The input {item} is a Python function.")
         builder.bound[item] = read(builder, expr)

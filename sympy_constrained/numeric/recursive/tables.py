@@ -74,8 +74,8 @@ class Tables:
         if strange:
             raise MissingIngredientError(
                 f"No expression was given for {', '.join(strange)}. Give one "
-                "in `inputs`; the recursive equations take expressions, no "
-                "Python functions and tables.")
+                "in `inputs`, with the function itself as key; the recursive "
+                "equations take expressions, no Python functions and tables.")
         self.numbers = []
         self._places = {x: k for k, x in enumerate(
             (*self.states, *self.constants))}
