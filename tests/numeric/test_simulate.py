@@ -132,7 +132,7 @@ def test_a_run_that_would_need_days_ends_soon(monkeypatch):
                  constants={m: 1, g: 9.81, l: 0}, initial='project')
     motion = error.value.trajectory
     assert error.value.reason is motion.reason is Reason.STEPS
-    assert motion.statistics['steps'] == 200 and 0 < motion.t[-1] < 1e-2
+    assert motion.statistics['steps'] < 9e3 and 0 < motion.t[-1] < 1e-2
 
 
 def test_steps_are_counted(pendulum):

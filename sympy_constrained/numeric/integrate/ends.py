@@ -6,8 +6,9 @@ from ..outcome import Reason
 # Errors of states for which the integrator shortens its step.
 TROUBLE = SingularEquationsError, NotFiniteError
 
-# The pace is checked after this many steps.
-PACE = 10_000
+# The pace is checked after so many steps or more. A step in Python may take
+# 15 ms.
+PACE = 2000
 # A run ends after so many steps in a row shorter than HARDLY of the time.
 STALLED, HARDLY = 200, 1e-14
 
@@ -44,15 +45,16 @@ class Pace:
         self.mark, self.stalled = (0, start), 0
 
     def left(self, steps):
-        """How many steps may be made until the pace is due."""
-        return min(PACE - steps % PACE, max(self.max_steps - steps, 1))
+        """How many steps may be made."""
+        return max(self.max_steps - steps, 1)
 
     def fault(self, steps, t):
         """A problem with the pace after a step, None if there is none."""
-        if steps % PACE and steps < self.max_steps or steps == self.mark[0]:
-            return None
-        (before, last), self.mark = self.mark, (steps, t)
+        before, last = self.mark
         made, advance = steps - before, abs(t - last)
+        if made < PACE and steps < self.max_steps or not made:
+            return None
+        self.mark = steps, t
         more = made*abs(self.end - t)/advance
         if steps + more <= self.max_steps:
             return None

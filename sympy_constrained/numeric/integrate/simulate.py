@@ -138,7 +138,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         Longest step of the integrator. Needed where an input that is no table
         has pulses shorter than the steps.
     max_steps : float
-        Largest number of steps. Every 10 000 steps the remaining steps are
+        Largest number of steps. Every 2000 steps the remaining steps are
         estimated from the pace of the last ones, and the run ends if they
         exceed ``max_steps``; ``np.inf`` disables both.
     progress : bool, optional
