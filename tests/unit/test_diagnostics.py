@@ -262,7 +262,6 @@ def test_rows_that_agree_on_an_orbit_of_the_kinematics_only():
 
 
 def test_a_state_beside_the_sample_is_enough(monkeypatch):
-    """Nothing is told if there is none beside it a second time."""
     def some(system, sample, seed):
         if seed == 2:
             raise InconsistentConstraintsError('none')
