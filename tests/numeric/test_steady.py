@@ -386,8 +386,7 @@ def test_singular_coordinates_hide_a_force():
         (x.diff()**2 + sine(x)**2*y.diff()**2)/2 + cosine(x)
         + (z.diff() + y.diff()*cosine(x))**2/2 - sine(x)**2*sine(2*y)
         + m*sine(x)*cosine(y), [x, y, z])
-    rest, = equilibria(method, [0, 0, 0], constants={m: 0})
-    assert 'in singular coordinates' in repr(rest)
+    assert 'singular' in repr(equilibria(method, [0]*3, constants={m: 0}))
     with pytest.raises(ConstraintError, match='coordinates are singular'):
         equilibria(method, [0, pi/2, 0], constants={m: 1})
 
