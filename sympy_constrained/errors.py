@@ -7,6 +7,9 @@ import sys
 import warnings
 from contextlib import contextmanager
 
+# The package, and those between it and a line of the user.
+WITHIN = __package__, 'sympy', 'scipy', 'functools', 'contextlib'
+
 
 class ConstrainedDynamicsError(Exception):
     """Base of all errors; keyword arguments become attributes.
@@ -76,13 +79,12 @@ def located(place):
 
 
 def warn(text):
-    """Warn at the line outside of the package that led here, if of anything.
-    """
+    """Warn at the line of the user that led here, if there is a text."""
     if not text:
         return
     frame, level = sys._getframe(1), 2
-    while frame.f_back and frame.f_globals.get('__name__', '').startswith(
-            f'{__package__}.'):
+    while frame.f_back and (
+            frame.f_globals.get('__name__', '').split('.')[0] in WITHIN):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, stacklevel=level)
 

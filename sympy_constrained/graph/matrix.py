@@ -111,6 +111,11 @@ def stack(*blocks):
 
 def block_matrix(blocks):
     """One matrix of rows of blocks; None or 0 is a block of zeros."""
+    blocks = [list(row) for row in blocks]
+    if len({*map(len, blocks)}) != 1:
+        raise TypeError(
+            f"`blocks` has rows of {', '.join(map(str, map(len, blocks)))} "
+            "blocks. Give rows of the same number of GraphMatrix objects.")
     # Every row and every column needs a matrix, which gives the size.
     heights = [size_of(row, 0) for row in blocks]
     widths = [size_of(column, 1) for column in zip(*blocks)]
@@ -119,8 +124,7 @@ def block_matrix(blocks):
         filled = [rows_of(block, (height, width))
                   for block, width in zip(row, widths)]
         rows += [sum(parts, []) for parts in zip(*filled)]
-    builder = next(x.builder for row in blocks for x in row
-                   if isinstance(x, GraphMatrix))
+    builder = next(x.builder for x in blocks[0] if isinstance(x, GraphMatrix))
     return GraphMatrix(builder, rows, sum(widths))
 
 
@@ -129,8 +133,8 @@ def size_of(blocks, axis):
         if isinstance(x, GraphMatrix):
             return x.shape[axis]
     raise TypeError(
-        f"A row or column of blocks is {list(blocks)}. One of them gives its "
-        "size: give a GraphMatrix, such as those of `system.blocks(...)`.")
+        f"A row or column of blocks is {blocks}. One of them gives its size: "
+        "give a GraphMatrix, such as those of `system.blocks(...)`.")
 
 
 def rows_of(block, shape):

@@ -281,8 +281,10 @@ class EquationsOfMotion:
         Matrix([[-k*q(t)]])
 
         """
-        if hasattr(type(method), 'equations_of_motion'):    # errors in it pass
-            return method.equations_of_motion
+        own = 'equations_of_motion' in dir(method) and (
+            method.equations_of_motion)     # not by `getattr`: errors pass
+        if isinstance(own, cls):
+            return own
         q, u, full, right = parts_of(method)
         time, n, o = _compat.time_symbol(), len(q), len(u)
         builder = GraphBuilder(time)

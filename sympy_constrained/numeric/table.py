@@ -116,15 +116,14 @@ class Table:
         The tolerance is relative to the largest value there.
         """
         times, sign = self._breaks, 1 if end > t else -1
-        begin, last = (bisect_right(times, t) - 1, bisect_left(times, end))
-        if sign < 0:
-            begin, last = bisect_left(times, t), bisect_right(times, end) - 1
-        begin = min(max(begin, 0), len(times) - 1)
-        key = begin, sign, tolerance
+        begin = bisect_right(times, t) - 1 if sign > 0 else (
+            bisect_left(times, t))
+        key = min(max(begin, 0), len(times) - 1), sign, tolerance
         if key not in self._ends:
-            self._ends[key] = begin + sign*self._pieces(*key)
-        found = self._ends[key]
-        return times[found] if sign*(last - found) > 0 else end
+            found = key[0] + sign*self._pieces(*key)
+            self._ends[key] = (
+                times[found] if 0 <= found < len(times) else sign*np.inf)
+        return sign*min(sign*self._ends[key], sign*end)
 
     def _pieces(self, begin, sign, tolerance):
         """How many pieces from one of the times are one polynomial."""

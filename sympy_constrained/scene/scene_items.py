@@ -6,7 +6,7 @@ import numpy as np
 from sympy.physics.mechanics import Particle
 
 from ..contact import CircularRim
-from ..errors import MissingIngredientError, check_kind, warn
+from ..errors import MissingIngredientError, warn
 from .labels import COLORS, checked_view, unit_of
 from .parts import Drawables
 from .wireframes import wireframe
@@ -297,8 +297,9 @@ def dot_items(dots, color):
 
 def force_of(find, name, given, count):
     """Name, place and values of one of the ``forces``."""
-    check_kind(f'forces[{name!r}]', given, (tuple, list),
-               "Give a pair of a position and a force.")
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise TypeError(f"`forces[{name!r}]` is {given!r}. Give a pair of a "
+                        "position and a force.")
     place, acts = given
     if np.ndim(acts) != 2:
         return name, find.position(place), find.vector(acts)

@@ -180,6 +180,7 @@ def test_mistakes_in_equations_are_explained():
     assert block_matrix([[M, A.T], [A, 0]]).shape == (5, 5)
     for wrong in (lambda: A*M, lambda: A @ sympy.eye(3), lambda: M + 1,
                   lambda: block_matrix([[M, 1]]), lambda: block_matrix([[0]]),
+                  lambda: block_matrix([[M, A.T], [A]]),
                   lambda: EquationsOfMotion.from_speeds(
                       system, sympy.eye(3), M[:, 0])):
         with pytest.raises(TypeError, match='`@`|GraphMatrix'):

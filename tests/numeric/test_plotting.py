@@ -782,15 +782,14 @@ def test_films_that_cannot_be_made(pendulum, ball):
             (motion, {'lines': (lost, lost)}, ValueError, 'not a sequence'),
             (motion, {'lines': ['lost']}, ValueError, "'lost', which is not"),
             (motion, {'points': {'P': 'P'}}, ValueError, "The place 'P' is"),
-            (motion, {'forces': {'R': lost}}, TypeError, 'a pair of a pos'),
+            (motion, {'ax': plt.subplots()[1]}, ValueError, 'wrong number'),
+            (motion, {'forces': {'R': [lost]}}, TypeError, 'a pair of a po'),
             (motion, {'forces': {'R': (strange, np.eye(3))}}, ValueError,
              r"'R' has shape \(3, 3\).*a row for each")):
         with pytest.raises(error, match=text):
             plotting.animate(run, ball.method, **options)
     with pytest.raises(MissingIngredientError, match='is a coordinate'):
         plotting.animate(motion, pendulum.method, {'bob': (x, y)})
-    with pytest.raises(ValueError, match="wrong number of dimensions"):
-        plotting.animate(motion, ball.method, ax=plt.subplots()[1])
     with pytest.raises(ValueError, match='4 is not within the trajectory'):
         plotting.plot_snapshots(motion, ball.method, times=[4])
 

@@ -37,8 +37,9 @@ def falls(method):
     UdwadiaKalabaMethod, RouthMethod, LinearMappingMethod])
 def test_gravity_as_potential_energy_counts(cls):
     system, _ = pendulum(u)
-    with pytest.warns(UserWarning, match='bob is counted'):
+    with pytest.warns(UserWarning, match='bob is counted') as found:
         system.form_eoms(eom_method=cls)
+    assert found[0].filename == __file__
     assert falls(system.eom_method)
     joints, _ = pendulum(u, JointsMethod)
     with pytest.warns(UserWarning, match='bob is counted'):

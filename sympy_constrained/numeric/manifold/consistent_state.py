@@ -205,16 +205,18 @@ def no_rotation(graph, states, x):
     """A warning if coordinates are no unit quaternion, else None."""
     if not graph.outputs.get('rotation', (0,))[0]:
         return None
-    found = graph.evaluate(dict(zip(states, x)), ['rotation'])['rotation']
-    far = np.abs(found).max()
-    if far <= TYPED:
+    far = np.abs(graph.evaluate(
+        dict(zip(states, x)), ['rotation'])['rotation'])
+    if far.max() <= TYPED:
         return None
-    used = graph.symbols(('rotation',))
+    g, out = graph.load(None, ('rotation',))
+    used = g.symbols_of(*out['rotation'][far.argmax()])
     names = ', '.join(label(state) for state in states if state in used)
     return (
-        f"The start values of {names} give no rotation: products of the axes "
-        f"of a frame differ from 0 and 1 by up to {far:.1e}. Usually they are "
-        "a quaternion whose norm is not one. Divide them by the norm.")
+        f"The start values of {names} give no rotation: a product of two axes "
+        f"of a frame differs by {far.max():.1e} from that of a rotation. "
+        "Usually they are a quaternion whose norm is not one. Divide them by "
+        "the norm.")
 
 
 def is_symmetric(graph, name):

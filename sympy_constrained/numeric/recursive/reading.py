@@ -1,7 +1,7 @@
 """From the arguments of a model to the tables of its recursive equations."""
 from types import SimpleNamespace
 
-from sympy import Function
+from sympy import Function, Tuple
 
 from ... import _compat
 from ...graph import (
@@ -78,6 +78,12 @@ def rates_of(builder, equations, q, u, inputs):
     for x in (*u, *q, *names):
         builder.input(x, dynamic=True)
     bind(builder, inputs)
+    moving = [builder.bound[x] for x in (*u, *names)]
+    for item in inputs:
+        if builder.depends_on(builder.bound[item], *moving) and (
+                Tuple(*equations).has(item)):
+            raise refused(f"`kd_eqs` contain the input {item}, which depends "
+                          "on a speed, so its rate is an acceleration.")
     slots, found = {builder.bound[x]: x for x in names if x not in u}, {}
     position = {builder.mask([slot]).bit_length(): slot for slot in slots}
     every = builder.mask(slots)

@@ -6,9 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...errors import (
-    ConstrainedDynamicsError, ConstraintError, SingularEquationsError,
-    warn)
+from ...errors import ConstrainedDynamicsError, ConstraintError, warn
 from ..compiled import compile_equations
 from ..linearization import linearize
 from ..manifold.projection import distances, project
@@ -53,7 +51,7 @@ class SteadyMotion:
     def __repr__(self):
         try:
             stability = self.stability
-        except SingularEquationsError:
+        except ConstrainedDynamicsError:
             stability = 'in singular coordinates'
         return (f'<SteadyMotion of a family of dimension {self.dimension}: '
                 f'{self.equations} equations, {self.unknowns} unknowns, '
@@ -382,25 +380,32 @@ def _check_balance(conditions, point):
     towards this state.
     """
     x, _, p = conditions.parts(point)
-    compiled, rates = conditions.compiled, []
+    compiled, sizes = conditions.compiled, []
     with suppress(ConstrainedDynamicsError, ArithmeticError):
         try:
             compiled.linear_solver(0., x, p)
-        except SingularEquationsError:
-            for step in TOWARDS:
-                near = x.copy()
-                near[compiled.q_index] += step*np.cos(
-                    2.4*np.arange(1, len(compiled.q_index) + 1))
-                near = project(compiled, 0., near, p).x
-                rates.append(np.abs(np.delete(compiled.rhs(
-                    0., near, p), conditions.cyclic)).max(initial=0.))
-    if len(rates) == 2 and rates[1] > rates[0]/2:
+        except ConstrainedDynamicsError:
+            sizes = [_acceleration_beside(compiled, x, p, step)
+                     for step in TOWARDS]
+    if sizes and sizes[1] > max(sizes[0]/2, ROUNDINGS):
         raise ConstraintError(
             "No steady motion was found near the guess. Its conditions hold "
             "only where the coordinates are singular, such as Euler angles "
-            f"in gimbal lock, and accelerations beside that state are "
-            f"{rates[1]:.1e}. Either none exists there, or other coordinates "
-            "are needed.", rows=(), state=x)
+            "in gimbal lock, and beside that state the accelerations "
+            f"u' have the size sqrt(u'^T*M*u') = {sizes[1]:.1e}. Either none "
+            "exists there, or other coordinates are needed.", rows=(),
+            state=x)
+
+
+def _acceleration_beside(compiled, x, p, step):
+    """Size of ``u'`` near a state, by ``M`` as coordinates are singular."""
+    near = x.copy()
+    near[compiled.q_index] += step*np.cos(
+        2.4*np.arange(1, len(compiled.q_index) + 1))
+    near = project(compiled, 0., near, p).x
+    rates = compiled.rhs(0., near, p)[compiled.u_index]
+    return np.sqrt(abs(
+        rates@compiled.evaluate(('M',), 0., near, p)['M']@rates))
 
 
 def _not_found(conditions, point, columns):
