@@ -115,11 +115,6 @@ class GraphBuilder(Nodes):
     def _collected(self, a, b):
         """``(c + d)*x`` for ``c*x + d*x`` with constants, else None."""
         k = abs(b)
-        first, second = self.nodes[a], self.nodes[k]
-        first = first[1:] if first[0] == MUL else (a, a)
-        second = second[1:] if second[0] == MUL else (k, k)
-        if first[0] not in second and first[1] not in second:
-            return None
         x, c = self._scaled(a)
         y, d = self._scaled(k)
         return None if x != y else self.mul(

@@ -120,8 +120,7 @@ class MappedConnection:
             curl = GraphMatrix(g, [[g.sub(d[i](row[j]), d[j](row[i]))
                                     for j in size] for i in size])
             rows = (b.T @ curl @ b).rows
-            entries |= {(s, m, n): rows[m][n] if m > n else -rows[n][m]
-                        for m in size for n in size if m != n}
+            entries |= {(s, m, n): rows[m][n] for m in size for n in size}
         return entries
 
     _curvature = cached_property(lambda self: self._curved(True))
