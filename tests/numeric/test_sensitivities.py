@@ -251,7 +251,7 @@ def test_errors_of_measurements(pendulum, swing):
     values = {q: swing[q]}
     for text, given, unknown, options in (
             ('one value for each time', {q: swing[q][:5]}, g, {}),
-            ('measured columns only, such as', swing.to_frame(), g, {}),
+            ('measured columns only, such as', swing.to_table(), g, {}),
             ('are missing', {q: np.full(101, np.nan)}, g, {}),
             ('no state or constant', values, 'k', {}),
             ('contains k. Use', {symbols('k')*q: swing[q]}, g, {}),
