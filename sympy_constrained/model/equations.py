@@ -2,7 +2,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from sympy import Dummy, ImmutableDenseMatrix
+from sympy import Derivative, Dummy, ImmutableDenseMatrix
 
 from .. import _compat
 from ..errors import UnsupportedFeatureError
@@ -142,7 +142,7 @@ class EquationsOfMotion:
         graph = system.graph.updated(builder, out, W=W, r=r)
         return cls(
             graph, system.q, system.u, system.q + system.masses + system.u,
-            tuple(x.diff(system.t) for x in system.u) + lam, lam,
+            tuple(Derivative(x, system.t) for x in system.u) + lam, lam,
             system.constraint_names,
             is_stabilized=system.stabilization is not None, **fields)
 
