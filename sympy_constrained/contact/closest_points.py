@@ -11,7 +11,7 @@ from ..errors import ConstraintError
 from ..graph import Graph, GraphBuilder, jacobian, read
 from ..model.call_signatures import as_expressions
 from ..precision import precise
-from .geometry import at_random, determinant, numbers
+from .geometry import at_random, numbers
 
 
 # The squares of residuals that are zero.
@@ -66,7 +66,7 @@ def principal(surface):
             "vectors.")
     shape = surface.shape_operator()
     mean = shape.trace()/2
-    root = sqrt(mean**2 - determinant(shape))
+    root = sqrt(mean**2 - shape.det())
     return [mean + root, mean - root]
 
 
