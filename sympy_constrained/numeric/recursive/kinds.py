@@ -30,10 +30,10 @@ from typing import NamedTuple
 
 from sympy import Symbol
 
-from ...graph import Graph, GraphBuilder, GraphMatrix
+from ...graph import Graph, GraphBuilder, GraphMatrix, block_matrix
 from ...graph.nodes import CALL, CONST, INPUT
 from ...graph.calculus import operands, rebuilt
-from ...model.geometry import ZERO
+from ...model.geometry import IDENTITY, ZERO
 from ...model.kinetics import times
 from ..codegen.native import NativeFunction, arguments_of
 from .local_kinematics import refused
@@ -258,15 +258,12 @@ class Kernels:
         work, parts, record = self.from_record(parts)
         g, inertia = work.g, work.inputs('p', ACCUMULATED)
         bias, own = record[BIAS:WRENCH], record[WRENCH:RECORD]
-        A = symmetric(inertia[:6])
-        B, C = rows(inertia[6:15]), symmetric(inertia[15:21])
-        J, m = rows(parts.inertia), parts.mass[0]
-        A = [g.added(x, y) for x, y in zip(A, J)]
-        C = [[g.add(x, m) if i == j else x for j, x in enumerate(row)]
-             for i, row in enumerate(C)]
+        A, B, C, J, m = (GraphMatrix(g, x) for x in (
+            symmetric(inertia[:6]), rows(inertia[6:15]),
+            symmetric(inertia[15:21]), rows(parts.inertia),
+            [g.scaled(parts.mass[0], row) for row in IDENTITY]))
+        joined = block_matrix([[A + J, B], [B.T, C + m]]).rows
         p = g.added(own, inertia[21:])
-        joined = [*map(list.__add__, map(list, A), map(list, B)),
-                  *map(list.__add__, map(list, zip(*B)), map(list, C))]
         trace = [joined[i][i] for i in range(6)]
         U, D, eta, checks = [], [], [], []
         for k in reversed(range(self.speeds)):
