@@ -11,15 +11,15 @@ from ..errors import ConstraintError
 from ..graph import Graph, GraphBuilder, jacobian, read
 from ..model.call_signatures import as_expressions
 from ..precision import precise
-from .geometry import at_random, determinant, numbers
+from .geometry import at_random, numbers
 
 
-# Residuals that are zero; those at which rounding may stop Newton's method.
-SETTLED, ROUGHLY = mp.mpf('1e-24'), mp.mpf('1e-15')
+# The squares of residuals that are zero.
+SETTLED = mp.mpf('1e-30')
 # Relative determinants of K1 + K2 that vanish.
 SINGULAR = mp.mpf('1e-9')
 OPPOSITE = mp.mpf('1e-6')
-STEPS, SHORTER, ATTEMPTS = 60, 12, 40
+STEPS, ATTEMPTS = 60, 40
 GAP = Symbol('gap')
 
 
@@ -66,7 +66,7 @@ def principal(surface):
             "vectors.")
     shape = surface.shape_operator()
     mean = shape.trace()/2
-    root = sqrt(mean**2 - determinant(shape))
+    root = sqrt(mean**2 - shape.det())
     return [mean + root, mean - root]
 
 
@@ -179,26 +179,18 @@ class ContactFinder:
         return None
 
     def settled(self, known, x):
-        """Damped Newton iteration; None if it does not converge."""
-        f = self.at('f', known, x)
-        for _ in range(STEPS):
-            if f is None or mp.norm(f[0], mp.inf) < SETTLED:
-                return f and x
-            size = mp.norm(f[0], mp.inf)
-            try:
-                step = mp.lu_solve(mp.matrix(self.at('J', known, x)),
-                                   -mp.matrix(f[0]))
-            except (ZeroDivisionError, TypeError):
-                return None
-            for k in range(SHORTER):
-                trial = [v + s/2**k for v, s in zip(x, step)]
-                f = self.at('f', known, trial)
-                if f and mp.norm(f[0], mp.inf) < size:
-                    break
-            else:
-                return x if size < ROUGHLY else None
-            x = trial
-        return None
+        """Where the residuals vanish, by damped Newton steps, or None."""
+        def residuals(*x):
+            return (self.at('f', known, x) or [[mp.inf]*len(x)])[0]
+
+        def slopes(*x):
+            return mp.matrix(self.at('J', known, x))
+
+        try:
+            return [*mp.findroot(residuals, x, J=slopes, tol=SETTLED,
+                                 maxsteps=STEPS)]
+        except (ValueError, ZeroDivisionError, TypeError):
+            return None
 
 
 def check_curvature(form):

@@ -196,17 +196,12 @@ def perpendicular(axis) -> tuple[Matrix, Matrix]:
     return first, axis.cross(first)
 
 
-def determinant(matrix) -> Expr:
-    a, b, c, d = matrix
-    return a*d - b*c
-
-
 def solve_small(matrix, right) -> Matrix:
     """Solve linear equations of at most two unknowns by cofactors."""
     if matrix.rows < 2:
         return right/matrix[0] if matrix else Matrix(0, right.cols, [])
     a, b, c, d = matrix
-    return Matrix([[d, -b], [-c, a]])*right/determinant(matrix)
+    return Matrix([[d, -b], [-c, a]])*right/(a*d - b*c)
 
 
 def positive(value, name) -> Expr:

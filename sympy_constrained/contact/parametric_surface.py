@@ -5,7 +5,7 @@ from sympy.physics.vector import Dyadic, Vector
 
 from ..errors import UnsupportedFeatureError
 from .geometry import (
-    ContactGeometryBase, determinant, dyadic, inner, solve_small, unit, vector)
+    ContactGeometryBase, dyadic, inner, solve_small, unit, vector)
 
 
 # The parameters of a chart, and a place, before they get their values.
@@ -112,7 +112,7 @@ class ParametricSurface(ContactGeometryBase):
 
     def gaussian_curvature(self) -> Expr:
         """The product of the principal curvatures."""
-        return determinant(self.shape_operator())
+        return self.shape_operator().det()
 
     def connection_form(self) -> Matrix:
         """``dot(d e1/d xi_j, n x e1)`` of the first unit tangent, (1, 2)."""

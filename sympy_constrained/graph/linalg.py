@@ -6,6 +6,8 @@ checks them at every other state.
 """
 from functools import cache
 
+from sympy.utilities.iterables import connected_components
+
 from .pivots import Pivots, is_constant
 
 # The largest block that is solved by cofactors at once.
@@ -24,14 +26,15 @@ def solve(builder, matrix, right, divisors=None):
     work, solved = Elimination(builder, matrix, right), {}
     while (pivot := work.constant_pivot()) is not None:
         work.eliminate(*pivot)
-    rows, columns = set(work.rows), set(work.columns)
-    while rows:
-        some, block = connected(work.entries, min(rows), rows, columns)
-        rows -= some
-        columns -= block
+    # In the pattern a column has the number of its complement.
+    pattern = [*work.rows, *(~j for j in work.columns)], [
+        (i, ~j) for i in work.rows for j in work.columns
+        if work.entries[i][j]]
+    for part in connected_components(pattern):
+        some = sorted(i for i in part if i >= 0)
+        block = sorted(~j for j in part if j < 0)
         if len(some) != len(block):
             return None
-        some, block = sorted(some), sorted(block)
         find = by_cofactors if len(block) <= COFACTORS else lu_solve
         x = find(builder, *work.part(some, block), divisors=divisors)
         if x is None:
@@ -84,20 +87,6 @@ class Elimination:
             known = g.sum(g.mul(row[c], x) for c, x in solved.items())
             solved[j] = g.div(g.sub(row[self.size], known), row[j])
         return [solved[j] for j in range(self.size)]
-
-
-def connected(matrix, first, rows, columns):
-    """Rows and columns that are connected with the first row by entries."""
-    some, block, waiting = {first}, set(), [first]
-    while waiting:
-        i = waiting.pop()
-        new = {j for j in columns if matrix[i][j]} - block
-        block |= new
-        for k in rows - some:
-            if any(matrix[k][j] for j in new):
-                some.add(k)
-                waiting.append(k)
-    return some, block
 
 
 def by_cofactors(builder, matrix, right, divisors=None):

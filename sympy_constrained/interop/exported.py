@@ -151,11 +151,8 @@ def with_inputs(model, inputs):
 def renamed(equations):
     """Derivatives that are states -> functions of time."""
     taken = names_in(equations)
-    new = {}
-    for state in equations.states:
-        if isinstance(state, Derivative):
-            new[state] = free_name(parameter_name(state), taken)
-    return new
+    return {x: free_name(parameter_name(x), taken)
+            for x in equations.states if isinstance(x, Derivative)}
 
 
 def loaded(exported, new, names):

@@ -198,18 +198,10 @@ class CompositeRoute:
 
     def _difference(self, end, start):
         """Position of a point relative to another one, by frames."""
-        g, total = self.builder, {}
         end, start = (point if point in self.steps else self.origin
                       for point in (end, start))
-        while end is not start:
-            if self.depth[end] >= self.depth[start]:
-                (end, steps), join = self.steps[end], g.sub
-            else:
-                (start, steps), join = self.steps[start], g.add
-            for frame, numbers in steps:
-                total[frame] = tuple(map(
-                    join, total.get(frame, ZERO), numbers))
-        return {frame: x for frame, x in total.items() if any(x)}
+        return self.kinematics.between_points(
+            end, start, self.steps, self.depth)
 
     def _joined(self, pole, inner, rest, turns):
         g = self.builder

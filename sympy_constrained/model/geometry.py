@@ -281,6 +281,23 @@ class Geometry:
             _compat.positions(here)[there]) if here else ())
             for there, here in breadth_first([origin], self._linked)}
 
+    def between_points(self, end, start, before, depth):
+        """Frames and measure numbers of the vector to a point from another.
+
+        ``before`` maps points to the values of :meth:`position_parts`, and
+        ``depth`` to their number on the way; None is the least.
+        """
+        total = {}
+        while end is not start:
+            if depth[end] >= depth[start]:
+                (end, steps), join = before[end], self.builder.sub
+            else:
+                (start, steps), join = before[start], self.builder.add
+            for frame, numbers in steps:
+                total[frame] = tuple(map(
+                    join, total.get(frame, ZERO), numbers))
+        return {frame: x for frame, x in total.items() if any(x)}
+
     @remembered
     def _linked(self, point):
         """Points located from a point by vectors in oriented frames."""

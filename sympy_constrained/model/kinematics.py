@@ -14,15 +14,16 @@ class Kinematics(Geometry):
     """Positions, velocities and accelerations of one model on one builder.
 
     With ``q' = rates(q, u, t)``, references that :func:`.solve_kinematics`
-    returns, the time derivative taken here is the one at ``u' = 0``, so that
-    accelerations are biases: what is left of them when no speed changes.
+    returns, or the speeds, the time derivative taken here is the one at ``u' =
+    0``, so that accelerations are biases: what is left of them when no speed
+    changes.
 
     A speed may be the derivative of a coordinate. ``anchors`` maps mass
     centres to ``(point, frame)`` fixed in their bodies: the mass centre stands
     for the point of the body that is there at the moment.
     """
 
-    def __init__(self, builder, frame, q, u, rates, anchors=None):
+    def __init__(self, builder, frame, q, u, rates=None, anchors=None):
         super().__init__(builder, frame)
         self.anchors = anchors or {}
         self.coordinates, self.speeds = tuple(q), tuple(u)
@@ -31,7 +32,7 @@ class Kinematics(Geometry):
                           for x in self.states}
         self.q = [builder.input(x, dynamic=True) for x in q]
         self.u = [builder.input(x, dynamic=True) for x in u]
-        self.rates = rates
+        self.rates = rates = self.u if rates is None else rates
         builder.read.clear()            # q' means its rate from here on
         for x, rate in zip(q, rates):
             builder.bound[derivative(x, builder.time)] = rate

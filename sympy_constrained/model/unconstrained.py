@@ -93,8 +93,7 @@ def in_lagranges_shape(builder, given, exchange=None):
             "`forcelist` was given without `frame`. Generalized forces need "
             "the velocities in an inertial frame; pass `frame=`.")
     u = [x.diff(builder.time) for x in q]
-    rates = [builder.input(x, dynamic=True) for x in q + u][len(q):]
-    kinematics = Kinematics(builder, frame, q, u, rates)
+    kinematics = Kinematics(builder, frame, q, u)
     mass_rates = exchange.declare(
         kinematics, bodies, q, u) if exchange else []
     kinetics = from_lagrangian(kinematics, lagrangian, parse_loads(forces))

@@ -141,8 +141,7 @@ def reactive_terms(bodies, q, frame) -> ImmutableDenseMatrix:
     builder = GraphBuilder(_compat.time_symbol())
     check_coordinates(q, [], builder.time)
     u = [x.diff(builder.time) for x in q]
-    rates = [builder.input(x, dynamic=True) for x in q + u][len(q):]
-    kinematics = Kinematics(builder, frame, q, u, rates)
+    kinematics = Kinematics(builder, frame, q, u)
     kinematics.declare_accelerations()
     motions = [BodyMotion(kinematics, body) for body in bodies]
     for motion in motions:

@@ -19,21 +19,8 @@ def cartesian_pendulum() -> Model:
     Source: F. E. Udwadia and R. E. Kalaba, Proc. R. Soc. A 439 (1992)
     407-410; acceptance case U-1.
     """
-    x, y = dynamicsymbols('x y')
-    m, L, g = symbols('m L g')
-    vx, vy = x.diff(), y.diff()
-
-    N, point, bob = particle_at((x, y), m, name='bob')
-    bob.potential_energy = m*g*y
-    lam = m*(g*y - vx**2 - vy**2)/(x**2 + y**2)
-    return bodies_model(
-        N, [bob], [x, y], hol_coneqs=[(x**2 + y**2 - L**2)/2],
-        visual={'lines': {'rod': [(0, 0), point]}},
-        parameters={m: 1.0, L: 1.0, g: 9.81},
-        start={x: 0.8, y: -0.6, vx: 0.0, vy: 0.0},
-        fixed=(y, vy), t_end=60.0,
-        accelerations={vx.diff(): lam*x/m, vy.diff(): -g + lam*y/m},
-        multipliers=(lam,))
+    return _bob_on_rod(S.Zero, {}, dynamicsymbols('y'),
+                       start=(0.8, -0.6, 0.0, 0.0), t_end=60.0)
 
 
 @ready
@@ -45,24 +32,27 @@ def driven_pendulum() -> Model:
 
     Source: Textbook; the pivot drives through the constraint row.
     """
-    t = dynamicsymbols._t
-    x, y = dynamicsymbols('x y')
-    m, L, g, a, w = symbols('m L g a omega')
+    a, w = symbols('a omega')
+    return _bob_on_rod(
+        a*sin(w*dynamicsymbols._t), {a: 0.1, w: 5.0}, dynamicsymbols('x'),
+        start=(0.3, -0.95, 0.5, 0.0), t_end=10.0)
 
+
+def _bob_on_rod(pivot, numbers, fixed, **given) -> Model:
+    """A bob on a rod from the place ``pivot`` on the x axis."""
+    t, (x, y) = dynamicsymbols._t, dynamicsymbols('x y')
+    m, L, g = symbols('m L g')
     N, point, bob = particle_at((x, y), m, name='bob')
     bob.potential_energy = m*g*y
-    s = x - a*sin(w*t)
-    v2 = s.diff(t)**2 + y.diff()**2
-    lam = m*(g*y - s*a*w**2*sin(w*t) - v2)/(s**2 + y**2)
+    s = x - pivot
+    v2 = s.diff(t)**2 + y.diff(t)**2
+    lam = m*(g*y + s*pivot.diff(t, 2) - v2)/(s**2 + y**2)
     return bodies_model(
         N, [bob], [x, y], hol_coneqs=[(s**2 + y**2 - L**2)/2],
-        visual={'lines': {'rod': [(x - s, 0), point]}},
-        parameters={m: 1.0, L: 1.0, g: 9.81, a: 0.1, w: 5.0},
-        start={x: 0.3, y: -0.95, x.diff(): 0.5, y.diff(): 0.0},
-        fixed=(x, x.diff()), t_end=10.0,
-        accelerations={x.diff(t, 2): lam*s/m,
-                       y.diff(t, 2): -g + lam*y/m},
-        multipliers=(lam,))
+        visual={'lines': {'rod': [(pivot, 0), point]}},
+        parameters={m: 1.0, L: 1.0, g: 9.81, **numbers},
+        fixed=(fixed, fixed.diff()), multipliers=(lam,), accelerations={
+            x.diff(t, 2): lam*s/m, y.diff(t, 2): -g + lam*y/m}, **given)
 
 
 @ready

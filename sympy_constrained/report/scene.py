@@ -177,8 +177,7 @@ class Scene:
     def add_given(self, forces, equations):
         refs = [ref for _, acts in forces.values()
                 for ref, in self.find.vector(acts).refs]
-        multipliers = [x for x in equations.unknowns
-                       if x in equations.multipliers]
+        multipliers = equations.multipliers
         lost = set(self.unknown(refs)).difference(map(str, multipliers))
         if lost:
             raise unknown(sorted(lost), 'a force')

@@ -16,8 +16,7 @@ from ...graph import (
 from ...graph.linalg import solve
 from ...precision import precise
 from ..consistent_points import (
-    admissible_values, has_floats, norm, orthonormal_rows, project_out,
-    stand_ins)
+    admissible_values, has_floats, orthonormal_rows, stand_ins)
 from ..zero_tests import floats_at, others
 
 DIGITS = 60
@@ -197,7 +196,6 @@ def generic_points(system, sample=None, count=3, first=False):
 @precise(DIGITS)
 def independent(rows, small):
     """Numbers of the first rows that span the others; zeros are exact."""
-    rows = [list(row) for row in rows]
     _, kept = orthonormal_rows(rows, mp.sqrt(small))
     return tuple(k for k, _ in kept)
 
@@ -212,14 +210,9 @@ def best_independent(matrices, small):
 def null_space(rows, size, small):
     """Orthonormal vectors that all rows annihilate."""
     basis, _ = orthonormal_rows(rows, mp.sqrt(small))
-    count = len(basis)
-    for i in range(size):
-        unit = [mp.mpf(int(i == j)) for j in range(size)]
-        rest, _ = project_out(unit, basis)
-        length = norm(rest)
-        if length > mp.mpf('1e-3')/size:
-            basis.append([x/length for x in rest])
-    return basis[count:]
+    units = [[mp.mpf(int(i == j)) for j in range(size)] for i in range(size)]
+    every, _ = orthonormal_rows([*basis, *units], mp.mpf('1e-3')/size)
+    return every[len(basis):]
 
 
 @precise(DIGITS)

@@ -102,11 +102,6 @@ def highest_derivatives(equations, directions, lam, accelerations):
         constraint_forces=[g.dot(row, lam) for row in rows['W']])
 
 
-def primed(name, count):
-    """A name with an apostrophe for each differentiation."""
-    return name + "'"*count
-
-
 class Jets:
     """The constraints and the multiplier equations with their derivatives.
 
@@ -142,7 +137,7 @@ class Jets:
         refs, names = [], []
         for i in range(self.differentiations):
             refs += self.derivative(self.balance, i)
-            names += [primed(f'dynamic equation {k}', i)
+            names += [f'dynamic equation {k}' + "'"*i
                       for k in range(len(self.balance))]
         return refs, names
 
@@ -156,7 +151,7 @@ class Jets:
             for i in range(self.highest - order + 1):
                 if order + i >= 2:
                     lower.append(f)
-                    lower_names.append(primed(name, i))
+                    lower_names.append(name + "'"*i)
                 f = self.along(f)
             top.append(f)
         return top, lower, lower_names

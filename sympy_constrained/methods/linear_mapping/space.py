@@ -11,7 +11,7 @@ from itertools import product
 from mpmath import mp
 from sympy import (
     Dummy, ImmutableDenseMatrix, ImmutableDenseNDimArray, Integral, Symbol,
-    count_ops, latex)
+    count_ops, latex, permutedims)
 
 from ...analysis.integrability.first_integrals import along_coordinates
 from ...analysis.zero_tests import relative_sizes, vanishing
@@ -129,9 +129,7 @@ class MappedSpace(MappedConnection):
     def restricted_torsion(self):
         """Torsion of :attr:`restricted_connection`, (p, p + 1, p + 1)."""
         gamma = self.restricted_connection
-        return ImmutableDenseNDimArray([
-            gamma[a, b, c] - gamma[a, c, b] for a, b, c in product(
-                *map(range, gamma.shape))], gamma.shape)
+        return gamma - permutedims(gamma, (0, 2, 1))
 
     # -- questions -------------------------------------------------------
 

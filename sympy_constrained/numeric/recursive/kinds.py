@@ -30,10 +30,10 @@ from typing import NamedTuple
 
 from sympy import Symbol
 
-from ...graph import Graph, GraphBuilder
+from ...graph import Graph, GraphBuilder, GraphMatrix, block_matrix
 from ...graph.nodes import CALL, CONST, INPUT
 from ...graph.calculus import operands, rebuilt
-from ...model.geometry import ZERO
+from ...model.geometry import IDENTITY, ZERO
 from ...model.kinetics import times
 from ..codegen.native import NativeFunction, arguments_of
 from .local_kinematics import refused
@@ -233,7 +233,7 @@ class Kernels:
             w = g.added(w, times(g, R, a))
             v = g.added(v, times(g, R, g.added(b, g.cross(a, r))))
             axes = rows(parent[6:])
-            E = product(g, R, axes)
+            E = (GraphMatrix(g, R) @ GraphMatrix(g, axes)).rows
             place = g.added(parent[PLACE:], times(g, [*zip(*axes)], r))
         joint, change = parts.motion, parts.change
         bias = (*g.added(change[:3], g.cross(w, joint[:3])),
@@ -258,15 +258,12 @@ class Kernels:
         work, parts, record = self.from_record(parts)
         g, inertia = work.g, work.inputs('p', ACCUMULATED)
         bias, own = record[BIAS:WRENCH], record[WRENCH:RECORD]
-        A = symmetric(inertia[:6])
-        B, C = rows(inertia[6:15]), symmetric(inertia[15:21])
-        J, m = rows(parts.inertia), parts.mass[0]
-        A = [g.added(x, y) for x, y in zip(A, J)]
-        C = [[g.add(x, m) if i == j else x for j, x in enumerate(row)]
-             for i, row in enumerate(C)]
+        A, B, C, J, m = (GraphMatrix(g, x) for x in (
+            symmetric(inertia[:6]), rows(inertia[6:15]),
+            symmetric(inertia[15:21]), rows(parts.inertia),
+            [g.scaled(parts.mass[0], row) for row in IDENTITY]))
+        joined = block_matrix([[A + J, B], [B.T, C + m]]).rows
         p = g.added(own, inertia[21:])
-        joined = [*map(list.__add__, map(list, A), map(list, B)),
-                  *map(list.__add__, map(list, zip(*B)), map(list, C))]
         trace = [joined[i][i] for i in range(6)]
         U, D, eta, checks = [], [], [], []
         for k in reversed(range(self.speeds)):
@@ -293,20 +290,16 @@ class Kernels:
 
     def at_parent(self, g, joined, p, parts):
         """Inertia and wrench about the mass centre of the parent."""
-        R, r = rows(parts.turn), parts.arm
-        A, B, C = ([row[j:j + 3] for row in joined[i:i + 3]]
-                   for i, j in ((0, 0), (0, 3), (3, 3)))
-        T = [*zip(*R)]
-        A, C = turned(g, T, A), turned(g, T, C)
-        B = product(g, product(g, T, B), R)
-        X = (0, -r[2], r[1]), (r[2], 0, -r[0]), (-r[1], r[0], 0)
-        B2 = [g.added(x, y) for x, y in zip(B, product(g, X, C))]
-        # A - B*X + X*(B^T - C*X) = A - B*X - (B2*X)^T ... symmetric
-        one, two = product(g, B, X), product(g, B2, X)
-        A = [[g.sub(g.sub(A[i][j], two[i][j]), one[j][i]) if i <= j else 0
-              for j in range(3)] for i in range(3)]
-        n, f = times(g, T, p[:3]), times(g, T, p[3:])
-        return [*upper(A), *chain(*B2), *upper(C),
+        R, joined = GraphMatrix(g, rows(parts.turn)), GraphMatrix(g, joined)
+        x, y, z = r = parts.arm
+        first, last = slice(3), slice(3, 6)
+        A, B, C = (R.T @ joined[i, j] @ R for i, j in (
+            (first, first), (first, last), (last, last)))
+        X = GraphMatrix(g, [(0, -z, y), (z, 0, -x), (-y, x, 0)])
+        arm = B + X @ C
+        A = A - arm @ X - (B @ X).T
+        n, f = (times(g, R.T.rows, part) for part in (p[:3], p[3:]))
+        return [*upper(A.rows), *chain(*arm.rows), *upper(C.rows),
                 *g.added(n, g.cross(r, f)), *f]
 
     def write_accelerate(self, parts):
@@ -396,20 +389,6 @@ def row_kernel(time, kind):
 
 def rows(flat):
     return [tuple(flat[3*i:3*i + 3]) for i in range(3)]
-
-
-def product(g, a, b):
-    columns = [*zip(*b)]
-    return [tuple(g.dot(row, column) for column in columns) for row in a]
-
-
-def turned(g, T, S):
-    """``T*S*T^T`` of a symmetric matrix."""
-    half = product(g, T, S)
-    found = {(i, j): g.dot(half[i], T[j]) for i in range(3)
-             for j in range(i, 3)}
-    return [tuple(found[min(i, j), max(i, j)] for j in range(3))
-            for i in range(3)]
 
 
 def symmetric(six):

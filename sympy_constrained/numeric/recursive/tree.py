@@ -84,7 +84,7 @@ class Tree:
 
     def __init__(self, kinematics, bodies):
         self.kinematics, self.builder = kinematics, kinematics.builder
-        self.places, self.depth = {}, {}
+        self.places, self.depth = {}, {None: 0}
         self.bodies = [self._read(body) for body in bodies]
         self._order()
         N = kinematics.frame
@@ -234,17 +234,8 @@ class Tree:
 
     def steps(self, end, start):
         """Frames and measure numbers of the vector between two points."""
-        found = {}
-        while end is not start:
-            if start is None or end is not None and (
-                    self.depth[end] >= self.depth[start]):
-                (end, steps), join = self.places[end], self.builder.sub
-            else:
-                (start, steps), join = self.places[start], self.builder.add
-            for frame, numbers in steps:
-                found[frame] = tuple(map(
-                    join, found.get(frame, ZERO), numbers))
-        return [(frame, x) for frame, x in found.items() if any(x)]
+        return self.kinematics.between_points(
+            end, start, self.places, self.depth).items()
 
     def _share(self, k):
         """Give a body its speeds; find the share of those of others."""
