@@ -211,6 +211,10 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         those that both methods of this package have are kept unless given.
         """
         arguments = cls._arguments_from(method, options)
+        for name in filter(arguments.__contains__, options):
+            raise TypeError(
+                f"`from_method` takes `{name}` from the model. Change the "
+                f"model, or call {cls.__name__} with all arguments.")
         result = cls(**arguments, **with_inherited(cls, method, options))
         result._joints = getattr(method, 'joints', getattr(
             method, '_joints', ()))
