@@ -10,7 +10,7 @@ from random import Random
 
 from mpmath import mp
 from sympy import (
-    Dummy, Poly, PolynomialError, Rational, cos, reduced, sin, together)
+    Dummy, PolynomialError, Rational, cos, reduced, sin, together)
 
 from ..precision import precise
 from .consistent_points import has_floats, stand_ins
@@ -123,18 +123,16 @@ def proved(system, graph, name, relations):
                 map(terms, [*expressions, *ideal]), default=0) > TERMS:
             return False
         return all(x == 0 for x in remainders(
-            expressions, ideal, rational.names.values()))
+            expressions, ideal, rational.ordered()))
     except PolynomialError:
         return False
 
 
-def remainders(expressions, ideal, symbols):
+def remainders(expressions, ideal, gens):
     """What is left of expressions by the polynomials of an ideal."""
     if not ideal:
         return [x.expand() for x in expressions]
-    gens = sorted(symbols, key=lambda x: x.dummy_index)
-    ideal = [Poly(x, *gens) for x in ideal]
-    return (reduced(Poly(x, *gens), ideal)[1] for x in expressions)
+    return (reduced(x, ideal, *gens)[1] for x in expressions)
 
 
 def numerator(x):
@@ -164,6 +162,12 @@ class RationalForm:
         if isinstance(x, (sin, cos)):
             self._add_circle(x.args[0])
         return self.names.setdefault(x, Dummy('x'))
+
+    def ordered(self):
+        """The dummies; the first ones are replaced by those that follow."""
+        return [self.names[x] for x in sorted(self.names, key=lambda x: (
+            x.is_Symbol, isinstance(x, (sin, cos)),
+            self.names[x].dummy_index))]
 
     def _add_circle(self, angle):
         if sin(angle) not in self.names:

@@ -1,5 +1,5 @@
 """Matrices of references, written as on paper."""
-from sympy import MatrixBase
+from sympy import Integer, MatrixBase
 
 from ..errors import check_kind
 from .reading import read
@@ -139,7 +139,7 @@ def size_of(blocks, axis):
 
 def rows_of(block, shape):
     """Rows of a block, which must have this shape; zeros for None or 0."""
-    if block is None or isinstance(block, int) and not block:
+    if block is None or isinstance(block, (int, Integer)) and not block:
         return [[0]*shape[1]]*shape[0]
     check_kind('block', block, GraphMatrix, "Give GraphMatrix objects, such "
                "as those of `system.blocks(...)`, or 0.")

@@ -2,7 +2,7 @@
 from sympy import Matrix, diag, eye, flatten
 
 from ..graph import Graph
-from ..model.call_signatures import check_known
+from ..model.call_signatures import as_dictionary, check_known
 from ..numeric.codegen.solution import select
 from ..numeric.codegen.walk import library
 from ..numeric.compiled import CompiledEquations
@@ -61,8 +61,9 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
         start = dict(zip(states, Names(states, 'state').vector(x, 'x')))
     kwargs['initial_conditions'] = {
         equations.names.get(state, state): value
-        for state, value in (start or {}).items()}
-    constants = constants or {}
+        for state, value in as_dictionary(
+            start, 'initial_conditions').items()}
+    constants = as_dictionary(constants, 'constants')
     check_known('constants', constants, (
         *exported.equations.constants, *exported.equations.symbols))
     known, inputs = known_of(model)

@@ -211,6 +211,10 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         those that both methods of this package have are kept unless given.
         """
         arguments = cls._arguments_from(method, options)
+        for name in filter(arguments.__contains__, options):
+            raise TypeError(
+                f"`from_method` takes `{name}` from the model. Change the "
+                f"model, or call {cls.__name__} with all arguments.")
         result = cls(**arguments, **with_inherited(cls, method, options))
         result._joints = getattr(method, 'joints', getattr(
             method, '_joints', ()))
@@ -378,12 +382,16 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     @cached_property
     def _projected(self):
         equations = self.equations_of_motion
-        places = dict(enumerate(self._system.places))   # as KanesMethod
         return projected(
             equations.graph.with_states(self._at_states), equations,
-            sorted(self.independent_rows,
-                   key=lambda k: places.get(k, len(places))),
-            self._dependent_speeds)
+            self._ordered_rows, self._dependent_speeds)
+
+    @property
+    def _ordered_rows(self):
+        """The independent rows in the order that ``KanesMethod`` has."""
+        places = dict(enumerate(self._system.places))
+        return sorted(self.independent_rows,
+                      key=lambda k: places.get(k, len(places)))
 
     def _dependent_speeds(self):
         """Positions of dependent speeds: the user's as far as they go."""

@@ -10,6 +10,7 @@ from ..errors import (
     ConstraintError, KinematicsError, UnsupportedFeatureError, check_kind)
 from ..graph import gradient, read
 from ..model.build import kinematics_of
+from ..model.call_signatures import check_frame
 from ..model.constraint_rows import geometric_row
 from ..model.kinetics import (
     Applied, Assembly, axes_of_body, measure_dyadic, rotation, times,
@@ -39,6 +40,8 @@ class Balance:
 
     def __init__(self, method, axes):
         system = method.system
+        if axes is not None:
+            check_frame(axes, 'Give a ReferenceFrame.')
         self.method, self.system, self.axes = method, system, axes or (
             system.frame)
         self.kinematics = kinematics_of(system)

@@ -25,7 +25,7 @@ from sympy.physics.vector import Point, ReferenceFrame, Vector
 from ..errors import (
     ConstraintError, MissingIngredientError, UnsupportedFeatureError)
 from ..graph import Graph, read, substitute
-from ..model.call_signatures import check_known
+from ..model.call_signatures import as_dictionary, as_list, check_known
 from .body_balance import ZERO, Balance, Tree
 from .references import frozen
 
@@ -129,7 +129,8 @@ class JointReactions(dict):
 def joint_reactions(method, joints, rows, frame, constants):
     system = method.system
     balance = Balance(method, frame)
-    located = balance.located_rows([*rows, *given_rows(method)])
+    located = balance.located_rows(
+        as_list(rows, 'rows') + given_rows(method))
     lam = balance.multipliers(method.independent_rows)
     acting = {k: [(location, balance.scaled(lam[k], direction))
                   for location, direction in loads]
@@ -157,6 +158,7 @@ def joint_reactions(method, joints, rows, frame, constants):
             "The model has no joints, and no row that has a place, so no "
             "reaction is known. Pass `joints=` with a System or with tuples "
             "(name, parent, child, point), or `rows=`.")
+    constants = as_dictionary(constants, 'constants')
     check_known('constants', constants, (*g.inputs, *system.symbols))
     return JointReactions(frozen(g, **wrenches), balance.axes, places,
                           [x.diff(system.t) for x in system.u], constants)

@@ -194,8 +194,9 @@ def as_expressions(value, name, geometric=False):
     entries = [row if geometric and isinstance(row, tuple)
                else as_expression(row) for row in given]
     raise_problems((
-        f"Row {k} of `{name}` is {given[k]!r}, which is not an expression. "
-        "Give the residual of a constraint, or else an expression or a number."
+        f"{'Row' if geometric else 'Entry'} {k} of `{name}` is {given[k]!r}, "
+        "which is not an expression. Give "
+        f"{'the residual of a constraint' if geometric else 'one'}."
         for k, entry in enumerate(entries)
         if not isinstance(entry, (Expr, Equality, tuple))), ConstraintError)
     return [row.lhs - row.rhs if isinstance(row, Equality) else row

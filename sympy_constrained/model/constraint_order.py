@@ -103,8 +103,14 @@ def residuals_by_order(kinematics, residuals):
     return kept
 
 
-def sorted_rows(kinematics, residuals):
-    """The :class:`Rows` of residuals of any order.
+def places_among(given, refs):
+    """Places of references among given residuals, -1 of others."""
+    places = {abs(row.ref): k for k, row in enumerate(given)}
+    return tuple(places.get(abs(ref), -1) for ref in refs)
+
+
+def sorted_rows(kinematics, residuals, velocity):
+    """The :class:`Rows` of residuals of any order, some of ``velocity``.
 
     The level ``'acceleration'`` is linear in the accelerations; others that
     contain them are ``'higher'``.
@@ -131,7 +137,8 @@ def sorted_rows(kinematics, residuals):
         else:
             others.append(residual)
     rows['acceleration'] = others
-    return Rows(**rows, instead=instead)
+    return Rows(
+        **rows, instead=instead, places=places_among(velocity, low))
 
 
 def direction_of(g, row):

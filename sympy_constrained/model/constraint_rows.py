@@ -16,7 +16,8 @@ from ..graph import read
 from ..graph.nodes import CALL
 from ..graph.reading import chosen
 from ..graph.writing import nested, used_nodes
-from .constraint_order import Residual, Rows, bind_derivatives, sorted_rows
+from .constraint_order import (
+    Residual, Rows, bind_derivatives, places_among, sorted_rows)
 from .loads import axes_of_vector, motion_of
 from .loops import Loop, closing_rows
 
@@ -115,13 +116,13 @@ def rows_by_level(kinematics, given, shape):
     known = []
     if shape == 'kane':
         known = rates + [row.ref for row in velocity]
-        stated = {abs(row.ref): k for k, row in enumerate(velocity)}
+        places = places_among(velocity, rates)
+        others = without_repeated(velocity, rates)
         rows = rows._replace(
-            velocity=without_repeated(velocity, rates), unstated=tuple(
-                k for k, (row, ref) in enumerate(zip(holonomic, rates))
-                if stated and abs(ref) not in stated and not row.location))
-        rows = rows._replace(places=tuple(stated.get(abs(ref), -1) for ref in (
-            *rates, *(row.ref for row in rows.velocity))))
+            velocity=others, unstated=tuple(
+                k for k, (row, place) in enumerate(zip(holonomic, places))
+                if velocity and place < 0 and not row.location),
+            places=places + places_among(velocity, [x.ref for x in others]))
     if given['acceleration']:
         kinematics.declare_accelerations()
         rows = rows._replace(acceleration=without_repeated(
@@ -153,9 +154,10 @@ def rows_by_order(kinematics, given, stabilization):
     bind_derivatives(kinematics, [
         row for level in LEVELS for row in given[level]
         if not isinstance(row, tuple)])
-    rows = sorted_rows(kinematics, [
-        row for level in LEVELS
-        for row in residuals_of(kinematics, level, given[level])])
+    residuals = {level: residuals_of(kinematics, level, given[level])
+                 for level in LEVELS}
+    rows = sorted_rows(
+        kinematics, sum(residuals.values(), []), residuals['velocity'])
     if rows.instead and (stabilization is not None or rows.higher):
         raise UnsupportedFeatureError(
             "A row of `acceleration_constraints` has the coefficients of a "

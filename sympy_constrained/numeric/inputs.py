@@ -285,7 +285,8 @@ def _lacking(items, found, time):
                    f"{time}, a number, a function of (t, x) or a table. If "
                    f"{names} is a coordinate or a speed, add it to the "
                    "model; for a speed that the method has replaced, write "
-                   "the rate of its coordinate.")
+                   "the rate of its coordinate, for a multiplier its "
+                   "expression in the states.")
 
 
 def closed(equations, values, complete=True):

@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.animation import FuncAnimation
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from ..numeric.names import label
+from ..numeric.integrate.arguments import check_sizes
+from ..numeric.names import array, label
 from ..numeric.progress import Progress
 from ..scene.labels import in_unit, unit_of, with_units
 from ..scene.positions import finer
@@ -180,9 +181,9 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
     """
     trajectory = with_units(trajectory, model)
     start, end = ends(trajectory)
-    if np.ndim(times) == 0:
-        times = np.linspace(start, end, times) if times > 1 else [end]
-    times = np.asarray(times, float)
+    times = array(times, 'times')
+    if times.ndim == 0:
+        times = np.linspace(start, end, int(times)) if times > 1 else [end]
     all_times = np.unique([*np.linspace(start, end, SMOOTH), *times])
     if end < start:
         all_times = all_times[::-1]
@@ -231,6 +232,7 @@ def frame_times(trajectory, speed, fps):
     if speed is None:
         speed = 1. if SHORTEST <= length <= LONGEST else (
             round_number(length/USUAL))
+    check_sizes(speed=speed, fps=fps)
     count = floor(length/speed*fps + 1e-9) + 1
     if count < 2:
         raise ValueError(
@@ -289,7 +291,11 @@ def set_space(ax, size, camera):
             axis.set_ticklabels([])
             axis.set_label_text('')
     ax.set_box_aspect(size, zoom=1.4 - 0.3*min(1.5, slender(size)))
-    ax.view_init(*camera)
+    angles = array(camera, 'camera')
+    if angles.shape not in ((2,), (3,)):
+        raise ValueError(
+            f"`camera` is {camera!r}. Give elevation and azimuth in degrees.")
+    ax.view_init(*angles)
     ax.zaxis.labelpad = 7 + 4*min(1.5, slender(size))
     ax.tick_params(labelsize='small')
 

@@ -205,6 +205,10 @@ def equation(*parts, more=''):
 
 
 def comparison_table(found):
+    if not hasattr(found, 'formulations'):
+        raise TypeError(
+            f"`comparison` is {found!r}. Give the result of `compare`.")
+
     def shown(value, form):
         return '' if value is None else format(value, form)
 

@@ -213,7 +213,7 @@ def refused(case):
 
 @pytest.mark.parametrize('case, error, match', [
     ('row without a place', ConstraintError, 'holonomic row 0, holonomic'),
-    ('wrong row', ConstraintError, 'Entry 0 of `rows`'),
+    ('wrong row', TypeError, '`rows` is a dict'),
     ('potential', UnsupportedFeatureError, 'potential energy'),
     ('higher', UnsupportedFeatureError, 'higher order'),
     ('shared', KinematicsError, 'mass centre of rod, twin'),

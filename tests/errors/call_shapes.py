@@ -1,12 +1,11 @@
 """Wrong arguments of the two call shapes."""
 from sympy import I, Matrix, Symbol
-from sympy.physics.mechanics import KanesMethod, Point
+from sympy.physics.mechanics import KanesMethod
 
 from errors.parts import (
     BOB, KD, L, N, P, ROD, WEIGHT, Case, flat, g, k, kane, l, m, rod, t, u, v,
     x, y)
-from sympy_constrained import (
-    LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod)
+from sympy_constrained import RouthMethod, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, KinematicsError,
     MissingIngredientError, UnsupportedFeatureError)
@@ -106,6 +105,13 @@ CASES = (
          lambda: flat(forcelist=WEIGHT), MissingIngredientError,
          '`forcelist` was given without `frame`',
          'Generalized forces need the velocities in', 'pass `frame=`'),
+    Case('a text among the non-ideal forces',
+         lambda: rod(nonideal_forces=[0, 'k*x']), ConstraintError,
+         "Entry 1 of `nonideal_forces` is 'k*x'", 'not an expression', 'one.'),
+    Case('an argument of the model beside the model',
+         lambda: UdwadiaKalabaMethod.from_method(rod(), hol_coneqs=[x]),
+         TypeError, '`from_method` takes `hol_coneqs` from',
+         'the model', 'Change the model, or call UdwadiaKalabaMethod with'),
     Case('a number in the place of a model',
          lambda: UdwadiaKalabaMethod.from_method(3), UnsupportedFeatureError,
          'A model cannot', 'be read from 3',
@@ -143,10 +149,6 @@ CASES = (
          lambda: rod(RouthMethod, multipliers=[Symbol('lam')]),
          ConstraintError, 'The multiplier `lam` is', 'not a function of',
          "Give a name, or `dynamicsymbols('lam')`"),
-    Case('a point where quasi-velocities should be named',
-         lambda: flat(LinearMappingMethod, us=[Point('a'), v]),
-         ConstraintError, 'The quasi-velocity `a` is', 'not a function of',
-         "Give a name, or `dynamicsymbols('a')`"),
     Case('a sample that is a number', lambda: rod(sample=3).acceleration,
          TypeError, '`sample`', 'is 3',
          'Give a dictionary of symbols and numbers'),

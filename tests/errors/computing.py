@@ -251,8 +251,7 @@ STARTS = (
                                       constants=VALUES), ConstraintError,
          'The model has no constraints', 'and so no multipliers',
          'vakonomic motion is that of Lagrange'),
-    Case('multipliers matched at one time',
-         lambda: matching_multipliers(
+    Case('multipliers matched at one time', lambda: matching_multipliers(
              rod(VaccoMethod), START, 1, constants=VALUES, samples=1),
          ValueError, '`samples`', 'is 1', 'it must be a whole number from 2'),
     Case('a history of what follows from the states',
@@ -272,9 +271,8 @@ STARTS = (
          'it must be one mapping for all runs',
          'Pass the constants of each run as `parameters`'),
     Case('runs of a sweep sent in chunks of a half', lambda: sweep(
-        COMPILED, states=START, t_span=1, executor=2, chunk=2.5),
-         ValueError, '`chunk` is 2.5',
-         'it is the number of runs that are sent at once',
+        COMPILED, states=START, t_span=1, executor=2, chunk=2.5), ValueError,
+         '`chunk` is 2.5', 'it is the number of runs that are sent at once',
          'Pass a whole number, 1 or more, or leave it out'),
     Case('values of a sweep that are of several shapes', lambda: sweep(
         COMPILED, {l: [1, 2]},

@@ -183,9 +183,11 @@ def test_constants_and_inputs_are_passed_on(given, other):
 
 
 def test_rows_are_not_guessed():
-    ready, method, compiled, _ = formed('parallel_cranks', RouthMethod)
+    ready, method, compiled, start = formed('parallel_cranks', RouthMethod)
     with pytest.raises(MissingIngredientError, match='Pass one as `x`'):
         to_pydy(compiled)
+    with pytest.raises(TypeError, match='`initial_conditions` is 3. Give a'):
+        to_pydy(compiled, 0, start, initial_conditions=3)
 
 
 def test_cython_with_velocities_as_states():

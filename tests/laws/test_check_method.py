@@ -177,7 +177,7 @@ def test_mistakes_in_equations_are_explained():
     system = model('four_bar').form(UdwadiaKalabaMethod).system
     M, A = system.blocks('M', 'A')
     assert A[0].shape == (1, 3) and A[0, 0].shape == (1, 1)
-    assert block_matrix([[M, A.T], [A, 0]]).shape == (5, 5)
+    assert block_matrix([[M, A.T], [A, sympy.S(0)]]).shape == (5, 5)
     for wrong in (lambda: A*M, lambda: A @ sympy.eye(3), lambda: M + 1,
                   lambda: block_matrix([[M, 1]]), lambda: block_matrix([[0]]),
                   lambda: block_matrix([[M, A.T], [A]]),

@@ -329,7 +329,7 @@ def test_equations_off_the_constraints(name):
     assert close(at(method.eom, values), -B.T*E, scale=1)
     assert close(W[:eps, :], B.T*at(plain.M, values), scale=1)
     assert close(r[:eps, 0], -B.T*at(plain.h, values), scale=1)
-    for i, row in enumerate(method.independent_rows):
+    for i, row in enumerate(method._ordered_rows):
         assert close(W[eps + i, :].T, A[row, :].T, scale=1)
 
 

@@ -749,12 +749,6 @@ def test_a_file_has_each_frame_and_draws_it_once(pendulum, tmp_path,
     assert all(abs(a - b).max() > 50 for a, b in zip(images, images[1:]))
 
 
-def test_pages_are_not_written_as_films(pendulum):
-    motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=31)
-    with pytest.raises(ValueError, match='report'):
-        plotting.animate(motion, points={'bob': (x, y)}, save='film.html')
-
-
 def test_speed_is_chosen_for_watching(pendulum):
     motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=51)
     for t_end, speed, count in ((3, 1, 31), (0.03, 0.005, 61), (60, 10, 61),
@@ -774,7 +768,9 @@ def test_films_that_cannot_be_made(pendulum, ball):
     for run, options, error, text in (
             (single, {}, ValueError, 'has 1 output times, and a picture'),
             (motion, {'speed': 100}, ValueError, 'only 1 frame. Leave `sp'),
-            (motion, {'fps': 0}, ValueError, 'only 1 frame'),
+            (motion, {'save': 'film.html'}, ValueError, 'report.report'),
+            (motion, {'speed': -1}, ValueError, '`speed` is -1, which is no'),
+            (motion, {'camera': 5}, ValueError, '`camera` is 5. Give elev'),
             (motion, {'points': lost}, KinematicsError,
              'lost has no position relative to O, the origin'),
             (motion, {'lines': [(strange, lost)]}, KinematicsError, 'Point Q'),
@@ -796,11 +792,10 @@ def test_films_that_cannot_be_made(pendulum, ball):
 
 def test_nothing_to_draw_says_why(pendulum):
     motion = simulate(pendulum.compiled, 1, pendulum.start)
-    with pytest.raises(MissingIngredientError, match='from a Lagrangian'):
-        plotting.animate(motion, pendulum.method,
-                         {'tip': ReferenceFrame('A').x})
-    with pytest.raises(MissingIngredientError, match='picture is empty: no b'):
-        plotting.animate(motion, pendulum.method)
+    for points, text in (({'tip': ReferenceFrame('A').x}, 'from a Lagrangian'),
+                         ((), 'picture is empty: no b')):
+        with pytest.raises(MissingIngredientError, match=text):
+            plotting.animate(motion, pendulum.method, points)
     N, O = ReferenceFrame('N'), Point('O')
     P = O.locatenew('P', x*N.x)
     alone = UdwadiaKalabaMethod(x.diff()**2/2, [x],

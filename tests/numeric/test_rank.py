@@ -17,7 +17,7 @@ from sympy_constrained import (
 from sympy_constrained.errors import (
     ConstraintError, SimulationError, SingularEquationsError)
 from sympy_constrained.graph import Graph, GraphBuilder, read
-from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.numeric import compile_equations, simulate, sweep
 from sympy_constrained.numeric.integrate.passage import PassageFinder
 from sympy_constrained.numeric.manifold.consistent_state import no_rotation
 from sympy_constrained.timing import time_limit
@@ -131,7 +131,7 @@ def test_what_only_the_kinematics_conserve():
     found = *motion.rates[0, 4:], motion[w2][-1]
     assert found == pytest.approx((0, .5, 0, .8))
     with pytest.warns(UserWarning, match='e0, e1, e2, e3 give no rotation'):
-        simulate(method, .1, [.6, .7, 0, 0, 0, 0, .3])
+        sweep(method, t_span=.1, states=[[.6, .7, 0, 0, 0, 0, .3]]*2)
     g = GraphBuilder(T)
     norms = Graph.freeze(g, {'rotation': ([[read(g, s - 1)] for s in q], 1)})
     assert 'values of e3 give' in no_rotation(norms, q, [1, 1, 1, 2])

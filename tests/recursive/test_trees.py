@@ -111,10 +111,12 @@ def test_inputs_are_expressions():
         'drive': 3*t*factor, factor: q1 + q1.diff()})
     x = np.random.default_rng(3).uniform(-1, 1, 6)
     assert difference(ordinary, recursive, 0.7, x) < EQUAL
-    with pytest.raises(MissingIngredientError, match='drive'):
-        compile_equations(method, values, recursion=True)
-    with pytest.raises(UnsupportedFeatureError, match='Python function'):
-        compile_equations(method, values, {drive: pow}, recursion=True)
+    for inputs, error, text in (
+            (None, MissingIngredientError, 'was given for drive'),
+            ({'driv': 1}, MissingIngredientError, 'did you mean drive'),
+            ({drive: pow}, UnsupportedFeatureError, 'Python function')):
+        with pytest.raises(error, match=text):
+            compile_equations(method, values, inputs, recursion=True)
 
 
 def test_velocities_that_are_no_derivatives_are_refused():

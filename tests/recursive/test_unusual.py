@@ -135,6 +135,7 @@ def test_a_base_moves_as_inputs_prescribe():
             *weights(bodies, N), (H, MASS*s.diff(T, 2)*N.x)])
     assert_alike(method, {s: sin(3*T), turn: 1 + T**2/2})
     for inputs, text in ({s: T*u1, turn: T, s.diff(T, 2): 0}, 'on a speed'), (
+            {s: q1, turn: T, s.diff(T, 2): 0}, 'depends on states'), (
             {s: 0, turn: u2}, 'on a speed, so its rate'):
         with pytest.raises(UnsupportedFeatureError, match=text):
             compile_equations(method, CONSTANTS, inputs, recursion=True)

@@ -323,10 +323,12 @@ def test_functions_in_javascript(tmp_path, monkeypatch):
 def test_what_a_browser_cannot_evaluate():
     t = dynamicsymbols._t
     F = Function('F')(t)
-    with pytest.raises(UnsupportedFeatureError, match='Python function'):
-        report(*spring(lambda q: F), {F: lambda t, x: 1.})
-    with pytest.raises(UnsupportedFeatureError, match='erf'):
-        report(*spring(lambda q: erf(q)))
+    for force, options, error, text in (
+            (lambda q: F, {'inputs': {F: pow}}, UnsupportedFeatureError,
+             'Python function'), (erf, {}, UnsupportedFeatureError, 'erf'),
+            (abs, {'comparison': 3}, TypeError, '`comparison` is 3. Give')):
+        with pytest.raises(error, match=text):
+            report(*spring(force), **options)
 
 
 def test_contents():

@@ -429,7 +429,7 @@ VERDICTS = {
     'contact on a surface': ([x, y, z], [Z - y*X], [y - x**2], dict(
         kinds=['holonomic', 'integrable'], others=[(), (0,)],
         is_integrable=True, growth_vector=(1,), integrals_given=1,
-        integrals_hidden=1)),
+        integrals_hidden=1, proofs=['given', 'proved'])),
     'a coefficient that a holonomic row makes zero': (
         [x, y, z], [Z + y*X], [y], dict(
             is_integrable=True, growth_vector=(1,))),
@@ -457,8 +457,10 @@ VERDICTS = {
             advised='velocity-level row 0 follows from holonomic row 1 and '
                     'may be left out.')),
     'a row that follows with a factor': (
-        [x, y, z], [z*(x*X + y*Y)*cos(x)], [circle], dict(
-            kinds=['holonomic', 'follows'], wrong_slot=''))}
+        [x, y, z, p], [z*(x*Y - y*X - R**2*p.diff(t))*cos(x)],
+        [x - R*cos(p), y - R*sin(p)], dict(
+            kinds=['holonomic']*2 + ['follows'], wrong_slot='',
+            proofs=['given']*2 + ['proved']))}
 
 
 @pytest.mark.parametrize('name', VERDICTS)
@@ -468,6 +470,7 @@ def test_verdicts(name):
     derived = {
         'kinds': kinds(found), 'kept': set(found.integrals),
         'others': [row.others for row in found.rows],
+        'proofs': [row.evidence for row in found.rows],
         'restricting': [row.is_integrable for row in found.rows],
         'advised': found.advice[0] if found.advice else None}
     for key, value in wanted.items():
@@ -481,9 +484,6 @@ def test_a_row_with_time_that_is_holonomic_at_every_instant():
     assert found.with_time and found.at_fixed_time
     assert found.is_integrable is False
     assert found.growth_vector == (2, 3)        # with time
-    q = Matrix([t, x, y])
-    fields = [Matrix([1, 0, 0]), Matrix([0, cos(psi), sin(psi)])]
-    assert bracket(*fields, q) == Matrix([0, -Om*sin(psi), Om*cos(psi)])
     assert 'with time held fixed they are integrable' in str(found)
 
 

@@ -164,8 +164,7 @@ class Classifier:
         d = Distribution(space, self.forms)
         growth, added, complete = d.flag()
         derived, _, also = d.flag(derived=True)
-        evidence = SHOWN if added else self._proof(
-            [x for v in d.curvature.values() for x in v])
+        evidence = SHOWN if added else self._proof(d.curvatures)
         return Flags(d.annihilators(added), evidence, growth, derived,
                      complete and also, not added,
                      d.is_involutive(fixed_time=True))
@@ -209,7 +208,9 @@ class Classifier:
             return RowClass(form.name, form.row, kind, *facts, others=others)
 
         if self._rank([form]) == len(self.base):
-            return row('follows', self.at_points, others=self._followed(form))
+            evidence = self._proof(Distribution(
+                self.space, self.base).restricted(form.refs))
+            return row('follows', evidence, others=self._followed(form))
         curl = self.space.curl(form)
         entries = [x for line in curl for x in line]
         if vanishes(self.space, entries):
@@ -258,7 +259,8 @@ class Classifier:
                 integral, factor, form.used)
         base = tuple(f.row for f in self.base if f.row is not None)
         return RowClass(
-            form.name, form.row, 'integrable', self.at_points,
+            form.name, form.row, 'integrable', self._proof(Distribution(
+                self.space, [*self.base, form]).curvatures),
             self.search.on_base(form), others=form.used + base)
 
     def _companions(self, form):

@@ -94,6 +94,16 @@ class Distribution:
                     for i, j in combinations(self.free, 2)}
         return {key: v for key, v in brackets.items() if any(v)}
 
+    @property
+    def curvatures(self):
+        return [x for v in self.curvature.values() for x in v]
+
+    def restricted(self, refs):
+        """The values of a form on the fields."""
+        g, dependent = self.space.builder, [refs[a] for a in self.dependent]
+        return [g.add(refs[i], g.dot(dependent, self.B[i]))
+                for i in self.free]
+
     def is_involutive(self, fixed_time=False):
         """Whether the brackets of the fields vanish, at a fixed time without
         ``X_0``.

@@ -219,7 +219,7 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     @cached_property
     def _hypersurface(self):
-        rows = self.independent_rows
+        rows = self._ordered_rows
         return Hypersurface(
             self.system, self._directions, rows,
             self._ranks if rows else None, self._reaction_matrix is None)

@@ -15,7 +15,7 @@ from ..linear.rank_decision import is_regular
 from ..manifold.consistent_state import (
     TOLERANCE, check_consistent, consistent_states, mass_spectrum)
 from ..outcome import Reason
-from ..tolerances import NEGATIVE, OUTGROWN
+from ..tolerances import NEGATIVE, OUTGROWN, TYPED
 from .blocks import Blocks
 from .records import assembled
 from .passage import EDGE
@@ -146,6 +146,9 @@ class Batch:
             compiled, solver, *start) & (mass_spectrum(
                 compiled, compiled.evaluate(('M',), *start)['M'])[0].min(
                     axis=-1, initial=0.) > NEGATIVE)
+        if compiled.equations.graph.outputs.get('rotation', (0,))[0]:
+            good &= abs(compiled.evaluate(('rotation',), *start)[
+                'rotation']).max(axis=(-2, -1)) <= TYPED
         if passages is not None:
             good &= ~np.logical_or.reduceat(is_open, begins) & (
                 np.minimum.reduceat(least, begins)

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from sympy import Function, Tuple
 
 from ... import _compat
+from ...errors import MissingIngredientError, raise_problems
 from ...graph import (
     GraphBuilder, derivative, gradient, is_function_of, read, substitute)
 from ...model.call_signatures import (
@@ -11,7 +12,7 @@ from ...model.call_signatures import (
 from ...model.kinematic_equations import solve_kinematics
 from ...model.potential import potential_of
 from ...model.unconstrained import set_to_zero, speeds_of
-from ..inputs import Inputs
+from ..inputs import Inputs, Resolution, function_of
 from .local_kinematics import LocalKinematics, refused
 from .rows import forces_of, loads_of, rows_of
 from .tables import Tables
@@ -50,7 +51,7 @@ def tables_of(model, inputs, loops):
         {'u_dependent': None, **arguments})
     check_coordinates(q, u + auxiliary, builder.time)
     set_to_zero(builder, auxiliary)
-    inputs = inputs_of(inputs or {}, q, u, builder.time)
+    values, inputs = inputs or {}, inputs_of(inputs or {}, q, u, builder.time)
     rates = rates_of(builder, as_list(arguments['kd_eqs'], 'kd_eqs'), q, u,
                      inputs)
     kinematics = LocalKinematics(builder, arguments['frame'], q, u, rates)
@@ -62,14 +63,44 @@ def tables_of(model, inputs, loops):
                 break                   # then it has an acceleration
             rate = kinematics.bias(rate)
             builder.bound[derivative(item, builder.time, order)] = rate
+    builder.read.clear()                # so that inputs are read again
+    start = len(builder.kept)
     tree = Tree(kinematics, bodies)
+    refuse_feedback(kinematics, inputs, functions_read(builder, start))
     others, forces = loads_of(tree, loads)
     potential = forces_of(kinematics, potential_of(
         bodies, options.get('potential_energy'), loads),
         as_list(options.get('generalized_forces'), 'generalized_forces'),
         forces)
     rows = rows_of(tree, arguments, options.get('stabilization'))
+    check_names(kinematics, values)
     return Tables(tree, others, forces, rows, potential)
+
+
+def functions_read(builder, start=0):
+    """Functions of time that were read, or whose derivatives were."""
+    return dict.fromkeys(function_of(x) for x in builder.kept[start:]
+                         if is_function_of(x, builder.time))
+
+
+def refuse_feedback(kinematics, inputs, items):
+    """Raise if an input that moves bodies depends on states."""
+    builder, states = kinematics.builder, (*kinematics.q, *kinematics.u)
+    for item in items:
+        if item in inputs and builder.depends_on(builder.bound[item], *states):
+            raise refused(
+                f"The input {item} moves bodies and depends on states; write "
+                "its expression in the model.")
+
+
+def check_names(kinematics, values):
+    """Raise if ``inputs`` have a name that the model does not contain."""
+    time = kinematics.builder.time
+    raise_problems(Resolution(time, None).read(values, [
+        y for x in functions_read(kinematics.builder)
+        if x not in kinematics.functions
+        for y in (x, derivative(x, time), derivative(x, time, 2))
+    ]), MissingIngredientError)
 
 
 def rates_of(builder, equations, q, u, inputs):
