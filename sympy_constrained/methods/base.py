@@ -362,12 +362,14 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
             "Leave the redundant rows out, or use UdwadiaKalabaMethod, which "
             "takes them."), report=None):
         """Raise if rows are redundant where they hold."""
-        rows = self._system.counts[2] and (
-            report or self._report).redundant_rows
+        report = self._system.counts[2] and (report or self._report)
+        rows = report and report.redundant_rows
         if rows:
+            others = any(report.relations.get(k, True) for k in rows)
             raise RedundantConstraintsError(
                 f"{', '.join(self._names[k] for k in rows)} "
-                f"follow{'s' if len(rows) == 1 else ''} from the other rows "
+                f"follow{'s' if len(rows) == 1 else ''} from the "
+                f"{'other rows' if others else 'kinematic equations'} "
                 f"where the constraints hold, and {reason}. "
                 f"{remedy}", rows=tuple(rows))
 

@@ -252,10 +252,10 @@ def not_linear(kinematics, force):
     late = kinematics.accelerations_in(
         force, allowed=kinematics.accelerations)
     return ConstrainedDynamicsError(
-        "The loads are not linear in the accelerations"
-        + (f" and contain {late[0]}" if late else "") + ". They may "
-        "depend on coordinates, speeds, time and, linearly, on the "
-        "rates of the speeds; write them in these.")
+        "The loads " + (f"contain {late[0]}, which is not the rate of a speed"
+                        if late else "are not linear in the accelerations")
+        + ". They may depend on coordinates, speeds, time and, linearly, on "
+        "the rates of the speeds; write them in these.")
 
 
 def check_accelerations(kinematics, blocks, replaced):

@@ -131,8 +131,9 @@ def row_problems(builder, k, partial, names, rates):
     wrong = moving and [x for x, ref in names.items()
                         if builder.mask([ref]) & moving]
     if wrong:
-        yield (f"Row {k} of `kd_eqs` is not linear in {wrong[0]}. Kinematic "
-               "differential equations must be linear in the derivatives of "
+        yield (f"Row {k} of `kd_eqs` is not linear in "
+               f"{', '.join(map(str, wrong))}. Kinematic differential "
+               "equations must be linear in the derivatives of "
                "the coordinates" + (
                    " and in the speeds; rewrite the row, or use "
                    "GibbsAppellMethod." if len(names) > rates

@@ -220,9 +220,12 @@ MASS = (
          'which only GibbsAppellMethod takes',
          'make the other method from the model itself, with'),
     Case('a square of an acceleration in a load',
-         lambda: kane(GibbsAppellMethod, forcelist=[
-             (P, u.diff()**2*N.x)]), ConstrainedDynamicsError,
-         'The loads are not linear in the',
+         lambda: kane(GibbsAppellMethod, forcelist=[(P, u.diff()**2*N.x)]),
+         ConstrainedDynamicsError, 'The loads are not linear in the',
+         'They may depend on coordinates, speeds,', 'write them in these'),
+    Case('a rate of a rate', lambda: kane(
+        forcelist=[(P, x.diff().diff()*N.x)]), ConstrainedDynamicsError,
+         'The loads contain Derivative(x(t), (t, 2)), which is not the rate',
          'They may depend on coordinates, speeds,', 'write them in these'),
 )
 
