@@ -74,9 +74,7 @@ def test_accelerations_of_basu_mandal_chatterjee_and_papadopoulos(bicycle):
 
 
 def test_weave_and_capsize_speeds(straight):
-    """Meijaard, Papadopoulos, Ruina and Schwab (2007), from the full
-    equations.
-    """
+    """Meijaard, Papadopoulos, Ruina and Schwab (2007), full equations."""
     weave, capsize = straight.critical
     assert (weave.kind, capsize.kind) == ('hopf', 'branch')
     assert 0.3*weave.motion['u3'] == pytest.approx(4.292382536, abs=1e-9)
