@@ -490,7 +490,7 @@ def test_numbers_and_guesses_of_a_contact():
             ({}, {**guess, Symbol('a'): 1, Symbol('b'): 2}, ValueError,
              'has 2 coordinates in addition to .* contact: .*One closes'),
             ({Symbol('r'): True}, guess, ConstraintError,
-             'Row 0 of `values` is True')):
+             'Entry 0 of `values` is True')):
         with pytest.raises(error, match=text):
             contact.solve_contact(values, start)
     with pytest.raises(ValueError, match='3 values were given for the 2 par'):
