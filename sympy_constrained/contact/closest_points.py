@@ -180,6 +180,9 @@ class ContactFinder:
 
     def settled(self, known, x):
         """Where the residuals vanish, by damped Newton steps, or None."""
+        if self.at('f', known, x) is None:      # mpmath would never end
+            return None
+
         def residuals(*x):
             return (self.at('f', known, x) or [[mp.inf]*len(x)])[0]
 

@@ -1,7 +1,6 @@
 """Velocities that were set, compared with the derivatives of positions."""
 import math
 from contextlib import suppress
-from fractions import Fraction
 from functools import cache, cached_property, partial
 from itertools import chain
 from operator import mul
@@ -13,8 +12,6 @@ from ..graph.calculus import NumericDerivation
 from ..graph.nodes import PRIME, SHADOW_TOLERANCE
 
 
-# The greatest denominator of a wrong factor of a velocity.
-SIMPLE = 12
 # Outputs whose names contain this are differences of velocities.
 DIFFERENT = ': '
 
@@ -59,8 +56,7 @@ def check_velocities(kinematics, bodies):
                 if speeds != [None]:
                     break
             else:
-                if is_certain() or of(NumericDerivation).is_multiple(
-                        velocity, rate):
+                if is_certain():
                     outputs[f'{name}{DIFFERENT}{what}'] = of(
                         Derivation).differences(velocity, rate)
                 continue
@@ -146,14 +142,13 @@ def multiples(g, velocity, axis):
             yield g.scaled(factor, velocity)
 
 
-def is_rate(kinematics, velocity, rate, factor=1):
-    """Whether a velocity is the rate of the position, times a factor."""
+def is_rate(kinematics, velocity, rate):
+    """Whether a velocity is the derivative of the position by value."""
     g = kinematics.builder
     value = g.fingerprint
     rates = rate(kinematics.bias.fingerprint,
                  lambda x, refs: sum(map(mul, x, map(value, refs))))
-    top, bottom = factor.as_integer_ratio()
-    return all((top*x - bottom*value(ref)) % PRIME == 0
+    return all((x - value(ref)) % PRIME == 0
                for x, ref in zip(rates, velocity))
 
 
@@ -191,15 +186,6 @@ class Comparison:
             return all(map(self.builder.same_value, one, other))
         return all(abs(x - y) <= SHADOW_TOLERANCE*max(abs(x), abs(y), 1)
                    for x, y in zip(one, other))
-
-    def is_multiple(self, velocity, rate):
-        """Whether a velocity is a simple number times the rate."""
-        # That of a wheel, seen from its point of contact, is not.
-        factors = [x/y for x, y in zip(map(self.value, velocity), rate(
-            self.along, self.dot)) if abs(y) > SHADOW_TOLERANCE]
-        return bool(factors) and math.isfinite(factors[0]) and is_rate(
-            self.kinematics, velocity, rate,
-            Fraction(factors[0]).limit_denominator(SIMPLE))
 
     def reversed_speeds(self, velocity, rate):
         """Speeds with opposite columns, if all other columns are equal; None

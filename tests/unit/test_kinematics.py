@@ -351,14 +351,16 @@ def test_a_marker_that_nothing_needs_may_be_anywhere(N, O, spoil):
     spoil(P, N)
     bob = Particle('bob', P, a)
     method = UdwadiaKalabaMethod(N, [q1], [u1], [q1.diff() - u1], bodies=[bob])
-    assert (method.mass_matrix, method.forcing) == (Matrix([a]), Matrix([0]))
+    assert method.mass_matrix == Matrix([[a]])
+    assert method.forcing == Matrix([[0]])
 
 
 def test_constants_of_the_same_name_as_a_coordinate_are_apart(N, O):
     P = O.locatenew('P', Symbol('q1')*q1*N.x)
-    motion, name = Model(N).motion, Symbol('q1')
+    motion = Model(N).motion
+    v = motion.velocity(P, N)
     g = motion.builder
-    assert motion.velocity(P, N) == (g.mul(g.bound[name], g.bound[u1]), 0, 0)
+    assert v == (g.mul(g.bound[Symbol('q1')], g.bound[u1]), 0, 0)
 
 
 # -- velocities that were set, and kinematic equations ---------------------
@@ -437,19 +439,17 @@ def test_speeds_may_have_any_sign_where_velocities_follow_positions(N, O):
 @pytest.mark.parametrize('speed', [b*u3, 2*u2])
 def test_velocities_of_other_points_raise_no_alarm(N, O, speed, recwarn):
     """Moving axes, rolling put in by hand, a spin, an auxiliary speed."""
-    A, W, B = (N.orientnew('F', 'Axis', [x, N.z]) for x in (s, -q3, q1))
-    P, C, D = (O.locatenew(*x) for x in zip('PCD', [q1*A.x, q2*N.x, 2*a*B.x]))
-    D.set_vel(N, (2 + (speed == 2*u2))*a*u1*B.y)
+    A, W = (N.orientnew(x, 'Axis', [y, N.z]) for x, y in zip('AW', [s, -q3]))
+    P, C = O.locatenew('P', q1*A.x), O.locatenew('C', q2*N.x)
     P.set_vel(A, u1*A.x)
     P.v1pt_theory(O, N, A)
     C.set_vel(N, (speed + u4)*N.x)
     W.set_ang_vel(N, (u1 - 2*u3)*N.z)
     method = GibbsAppellMethod(
         N, Q[:3], U[:3], PLAIN[:3], u_auxiliary=[u4], forcelist=[],
-        bodies=[Particle('P', P, a), Particle('D', D, a), RigidBody(
-            'W', C, W, a, (inertia(W, 1, 1, 1), C))],
-        velocity_constraints=[u2 - b*u3])
-    assert [str(x.message)[22] for x in recwarn] == (speed == 2*u2)*['D', 'C']
+        bodies=[Particle('P', P, a), RigidBody('W', C, W, a, (
+            inertia(W, 1, 1, 1), C))], velocity_constraints=[u2 - b*u3])
+    assert ['C is' in str(x) for x in recwarn] == (speed == 2*u2)*[1]
     assert ' ' not in ''.join(method.system.graph.outputs)
     assert not method.classical_equations('kane').has(u4)
 
