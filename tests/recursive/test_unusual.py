@@ -122,21 +122,21 @@ def test_a_floating_base_in_quaternions():
 
 def test_a_base_moves_as_inputs_prescribe():
     N, O = ground()
-    (q1, q2), (u1, u2) = dynamicsymbols('q1:3'), dynamicsymbols('u1:3')
-    s, turn = dynamicsymbols('s turn')
+    q1, q2, u1, u2, s, turn, k = dynamicsymbols('q1:3 u1:3 s turn k')
     A = N.orientnew('A', 'Axis', [q1 + turn, N.z])
     B = A.orientnew('B', 'Axis', [q2*turn, A.z])
     G = O.locatenew('P', s*N.x).locatenew('G', LENGTH*A.y)
     H = G.locatenew('H', LENGTH*B.x)
     bodies = [rigid('a', G, A), Particle('p', H, MASS)]
+    bodies[1].potential_energy = k*q1**2
     method = UdwadiaKalabaMethod(
         N, [q1, q2], [u1, u2], [q1.diff() - u1, q2.diff() - u2 - turn],
-        bodies=bodies, forcelist=[
+        bodies=bodies, potential_energy='include', forcelist=[
             *weights(bodies, N), (H, MASS*s.diff(T, 2)*N.x)])
-    assert_alike(method, {s: sin(3*T), turn: 1 + T**2/2})
+    assert_alike(method, {s: sin(3*T), turn: 1 + T**2/2, k: 2 + T})
     for inputs, text in ({s: T*u1, turn: T, s.diff(T, 2): 0}, 'on a speed'), (
             {s: q1, turn: T, s.diff(T, 2): 0}, 'depends on states'), (
-            {s: 0, turn: u2}, 'on a speed, so its rate'):
+            {s: 0, turn: u2}, 'so its'), ({s: T, turn: T, k: q2}, 'on states'):
         with pytest.raises(UnsupportedFeatureError, match=text):
             compile_equations(method, CONSTANTS, inputs, recursion=True)
 

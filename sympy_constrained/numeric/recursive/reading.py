@@ -63,15 +63,13 @@ def tables_of(model, inputs, loops):
                 break                   # then it has an acceleration
             rate = kinematics.bias(rate)
             builder.bound[derivative(item, builder.time, order)] = rate
-    builder.read.clear()                # so that inputs are read again
-    start = len(builder.kept)
-    tree = Tree(kinematics, bodies)
-    refuse_feedback(kinematics, inputs, functions_read(builder, start))
+    tree = without_feedback(kinematics, inputs, Tree, kinematics, bodies)
     others, forces = loads_of(tree, loads)
-    potential = forces_of(kinematics, potential_of(
-        bodies, options.get('potential_energy'), loads),
-        as_list(options.get('generalized_forces'), 'generalized_forces'),
-        forces)
+    potential = without_feedback(
+        kinematics, inputs, read, builder, potential_of(
+            bodies, options.get('potential_energy'), loads))
+    forces_of(kinematics, potential, as_list(
+        options.get('generalized_forces'), 'generalized_forces'), forces)
     rows = rows_of(tree, arguments, options.get('stabilization'))
     check_names(kinematics, values)
     return Tables(tree, others, forces, rows, potential)
@@ -83,14 +81,18 @@ def functions_read(builder, start=0):
                          if is_function_of(x, builder.time))
 
 
-def refuse_feedback(kinematics, inputs, items):
-    """Raise if an input that moves bodies depends on states."""
+def without_feedback(kinematics, inputs, make, *arguments):
+    """What is made; raise if it reads an input that depends on states."""
     builder, states = kinematics.builder, (*kinematics.q, *kinematics.u)
-    for item in items:
+    builder.read.clear()                # so that inputs are read again
+    start = len(builder.kept)
+    made = make(*arguments)
+    for item in functions_read(builder, start):
         if item in inputs and builder.depends_on(builder.bound[item], *states):
             raise refused(
-                f"The input {item} moves bodies and depends on states; write "
-                "its expression in the model.")
+                f"The input {item} moves bodies or changes a potential, and "
+                "depends on states; write its expression in the model.")
+    return made
 
 
 def check_names(kinematics, values):

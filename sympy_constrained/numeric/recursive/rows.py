@@ -93,16 +93,14 @@ def add_force(kinematics, forces, location, vector):
 
 
 def forces_of(kinematics, potential, generalized, forces):
-    """Potential energy; its forces and the generalized ones are added."""
+    """Add the forces of a potential, a reference, and generalized ones."""
     g = kinematics.builder
-    energy = read(g, potential)
-    slopes = gradient(g, energy, kinematics.q) if energy else ()
+    slopes = gradient(g, potential, kinematics.q) if potential else ()
     for slope, rate in zip(slopes, kinematics.rates):
         for k, x in enumerate(kinematics.by_speed if slope else ()):
             forces[k] = g.sub(forces.get(k, 0), g.mul(slope, x(rate)))
     for k, force in enumerate(generalized):
         forces[k] = g.add(forces.get(k, 0), read(g, force))
-    return energy
 
 
 def rows_of(tree, arguments, stabilization=None):
