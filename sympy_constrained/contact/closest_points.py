@@ -14,12 +14,12 @@ from ..precision import precise
 from .geometry import at_random, numbers
 
 
-# The squares of residuals that are zero.
-SETTLED = mp.mpf('1e-30')
+# Residuals that are zero; those at which rounding may stop Newton's method.
+SETTLED, ROUGHLY = mp.mpf('1e-24'), mp.mpf('1e-15')
 # Relative determinants of K1 + K2 that vanish.
 SINGULAR = mp.mpf('1e-9')
 OPPOSITE = mp.mpf('1e-6')
-STEPS, ATTEMPTS = 60, 40
+STEPS, SHORTER, ATTEMPTS = 60, 12, 40
 GAP = Symbol('gap')
 
 
@@ -179,21 +179,29 @@ class ContactFinder:
         return None
 
     def settled(self, known, x):
-        """Where the residuals vanish, by damped Newton steps, or None."""
-        if self.at('f', known, x) is None:      # mpmath would never end
-            return None
+        """Where the residuals vanish, by damped Newton steps, or None.
 
-        def residuals(*x):
-            return (self.at('f', known, x) or [[mp.inf]*len(x)])[0]
-
-        def slopes(*x):
-            return mp.matrix(self.at('J', known, x))
-
-        try:
-            return [*mp.findroot(residuals, x, J=slopes, tol=SETTLED,
-                                 maxsteps=STEPS)]
-        except (ValueError, ZeroDivisionError, TypeError):
-            return None
+        ``findroot`` of mpmath shortens a step without end.
+        """
+        f = self.at('f', known, x)
+        for _ in range(STEPS):
+            if f is None or mp.norm(f[0], mp.inf) < SETTLED:
+                return f and x
+            size = mp.norm(f[0], mp.inf)
+            try:
+                step = mp.lu_solve(mp.matrix(self.at('J', known, x)),
+                                   -mp.matrix(f[0]))
+            except (ZeroDivisionError, TypeError):
+                return None
+            for k in range(SHORTER):
+                trial = [v + s/2**k for v, s in zip(x, step)]
+                f = self.at('f', known, trial)
+                if f and mp.norm(f[0], mp.inf) < size:
+                    break
+            else:
+                return x if size < ROUGHLY else None
+            x = trial
+        return None
 
 
 def check_curvature(form):

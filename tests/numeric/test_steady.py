@@ -101,6 +101,13 @@ def test_circles_of_the_bicycle(bicycle, turns, lean, steer, speed, radius):
         pytest.approx(steer, abs=1e-3))
 
 
+@pytest.mark.parametrize('rounding', [0, 1e-15, -1e-15, 1e-13, -1e-13, 1e-11])
+def test_rounding_does_not_decide_whether_a_circle_is_found(bicycle, rounding):
+    guess = {'q2': 0.47, 'q5': -0.9, 'u1': 3 + rounding, 'u3': -11, 'u6': -12}
+    turn, = steady_motions(bicycle, guess, fill=0, fixed=['q2'])
+    assert np.abs(bicycle.rhs(0, turn.x)[1:]).max() < 1e-8
+
+
 def test_the_family_of_circles_is_a_loop(bicycle, turns):
     """Basu-Mandal et al.: from the capsize speed to rest, upright, the wheel
     across. It goes on backwards, and returns on the other side.

@@ -65,7 +65,7 @@ families = [[capsize.motion.follow(direction={'q2': 1}, step=0.6, count=300)]]
 
 # The other families, from rough guesses; each in both directions.
 
-for guess in ({'q2': 0.47, 'q5': -0.9, 'u1': 3.0, 'u3': -11, 'u6': -12},
+for guess in ({'q2': 0.47, 'q5': 0.6, 'u1': 2.1, 'u3': -11, 'u6': -11},
               {'q2': 0.70, 'q5': 3.09, 'u1': -1.8, 'u3': 17, 'u6': 15}):
     turn, = steady_motions(equations, guess, fill=0, fixed=['q2'])
     families.append([

@@ -6,7 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ...errors import ConstrainedDynamicsError, ConstraintError, warn
+from ...errors import (
+    ConstrainedDynamicsError, ConstraintError, NotFiniteError, warn)
 from ..compiled import compile_equations
 from ..linearization import linearize
 from ..manifold.projection import distances, project
@@ -17,6 +18,8 @@ from .conditions import NULL, Conditions, cyclic_coordinates
 
 # Relative difference of states below which steady motions are the same.
 SAME = 1e-6
+# Further starts of a search, and their distance in sizes of the unknowns.
+STARTS, ASIDE = 16, 0.3
 # A real part below this part of the norm of the matrix is zero.
 ZERO = 1e-7
 # Distances from a singular state, at which accelerations are compared.
@@ -219,7 +222,8 @@ def steady_motions(model, near, *, fixed=(), cyclic=None, fill=None,
         Or what :func:`~sympy_constrained.numeric.compile_equations` takes,
         with its ``constants`` and ``inputs``.
     near : mapping, sequence, or a list of them
-        Guesses of the states, by SymPy object or name.
+        Guesses of the states, by SymPy object or name. A guess that leads to
+        nothing is searched around.
     fixed : iterable of states or names
         States that keep the value of the guess.
     cyclic : iterable of coordinates or names, optional
@@ -339,16 +343,33 @@ def _search(conditions, x, p, fixed):
     lam = slice(conditions.count, conditions.size)
     point[lam] = np.linalg.lstsq(slopes[:, lam], -value, rcond=None)[0]
     columns = conditions.columns[~np.isin(conditions.columns, fixed)]
-    solved = conditions.solved(point, columns)
-    if solved is None and len(columns):
-        point = conditions.nearest(point, columns)
-        solved = conditions.solved(point, columns)
-    if solved is None:
+    for start in _starts(conditions, point, columns):
+        solved = conditions.solved(start, columns)
+        if solved is not None:
+            break
+    else:
+        if len(columns):
+            point = conditions.nearest(point, columns)
         raise _not_found(conditions, point, columns)
     _check_cyclic(conditions, solved)
     _check_units(conditions, solved)
     _check_balance(conditions, solved)
     return SteadyMotion(conditions, solved)
+
+
+def _starts(conditions, point, columns):
+    """The guess, then points of least squares, from it and from beside it."""
+    yield point
+    if not len(columns):
+        return
+    yield conditions.nearest(point, columns)
+    random, sizes = np.random.default_rng(0), conditions.scales(
+        point, columns)[1]
+    for _ in range(STARTS):
+        beside = point.copy()
+        beside[columns] += ASIDE*sizes*random.uniform(-1, 1, len(columns))
+        with suppress(NotFiniteError):
+            yield conditions.nearest(beside, columns)
 
 
 def _check_cyclic(conditions, point):
