@@ -4,8 +4,8 @@
 #   make demo       derive, compare and simulate some models; see build/demo
 #   make test       style, documentation, tests and doctests
 #   make slow       the tests marked slow
-#   make last-bit   the tests on a plainer processor, with starts moved by one
-#                   unit in the last place
+#   make last-bit   the tests and the gallery as on a plainer processor, with
+#                   starts moved by one unit in the last place
 #   make fuzz N=500 so many random mechanisms through every method
 #   make laws       every law, method and model; the tables in doc/trust
 #   make coverage   lines and branches that the tests reach; the table in
@@ -76,12 +76,14 @@ test: lint docs
 slow: $(VENV)/.ready-test
 	$(RUN) $(PYTEST) -m slow
 
-# NumPy only warns of names that it does not know.
+# NumPy only warns of names that it does not know; OpenBLAS ignores them.
+last-bit: export OPENBLAS_CORETYPE ?= Prescott
 last-bit: export LAST_BIT ?= sse2 start
 last-bit: export NPY_DISABLE_CPU_FEATURES ?= X86_V3 X86_V4 AVX512_ICL \
 	AVX2 FMA3 AVX512F AVX512CD AVX512_SKX
 last-bit: $(VENV)/.ready-test
 	$(RUN) $(PYTEST) $(QUICK)
+	$(RUN) $(PYTEST) tests/examples/test_gallery.py
 
 # A campaign that was stopped goes on with the same file.
 fuzz: export PYTHONPATH = .:tests

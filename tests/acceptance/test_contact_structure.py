@@ -51,7 +51,8 @@ def rolling_rates(values, *contacts):
 # -- structure -----------------------------------------------------------
 
 
-@pytest.mark.parametrize('make', [ellipsoid, torus, disc, ball])
+@pytest.mark.parametrize('make', [
+    pytest.param(ellipsoid, marks=pytest.mark.slow), torus, disc, ball])
 def test_explicit_and_augmented_quantities_agree(make, rng):
     values, found = {}, []
     for formulation in ('explicit', 'augmented'):
@@ -72,6 +73,7 @@ def test_explicit_and_augmented_quantities_agree(make, rng):
     assert np.allclose(*found, rtol=0, atol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('make', [
     torus, pytest.param(ellipsoid, marks=pytest.mark.slow)])
 def test_traces_of_rolling(make):

@@ -113,6 +113,7 @@ def test_embeddings_keep_the_joints_of_the_system(cls):
         assert [*one.joint_reactions()] == [x.name for x in system.joints]
 
 
+@pytest.mark.slow
 def test_arm_of_six_pins():
     """Reactions in the axes of a link."""
     system = arm()

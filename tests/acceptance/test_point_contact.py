@@ -26,7 +26,7 @@ each_formulation = pytest.mark.parametrize('formulation', FORMULATIONS)
 # -- benchmark states ----------------------------------------------------
 
 @pytest.mark.parametrize('make, formulation', [
-    pytest.param(make, formulation, marks=[] if make is ellipsoid or (
+    pytest.param(make, formulation, marks=[] if (
         formulation != 'augmented') else pytest.mark.slow)
     for make in STATES for formulation in FORMULATIONS])
 def test_benchmark_states(make, formulation):

@@ -23,11 +23,9 @@ from sympy_constrained import UdwadiaKalabaMethod
 SYMBRIM, OPTY = map(os.environ.get, ('SYMBRIM_DEV', 'OPTY_DEV'))
 SUITES = [
     ('pydy', ['--pyargs', 'pydy.tests', 'pydy.viz.tests.test_scene']),
-    pytest.param('pydy', ['--pyargs', 'pydy.codegen.tests'],
-                 marks=pytest.mark.slow),
-    pytest.param('symbrim', [f'{SYMBRIM}/tests'], marks=[
-        pytest.mark.slow,
-        pytest.mark.skipif(not SYMBRIM, reason='SYMBRIM_DEV is not set')])]
+    ('pydy', ['--pyargs', 'pydy.codegen.tests']),
+    pytest.param('symbrim', [f'{SYMBRIM}/tests'], marks=pytest.mark.skipif(
+        not SYMBRIM, reason='SYMBRIM_DEV is not set'))]
 # Compares the printed form of `rhs()`, which is solved in another way here.
 PRINTED = {'test_OctaveMatrixGenerator'}
 # Its position rows do not follow from its velocity rows. KanesMethod forms no
@@ -53,6 +51,7 @@ def failures(arguments, *plugins):
     return set(re.findall(r'^(?:FAILED|ERROR) .*::(\w+)', run.stdout, re.M))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('library, arguments', SUITES)
 def test_suite_passes_with_the_name_changed(library, arguments):
     """Only tests fail that fail with SymPy's classes, too."""

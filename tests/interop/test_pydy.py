@@ -190,6 +190,7 @@ def test_rows_are_not_guessed():
         to_pydy(compiled, 0, start, initial_conditions=3)
 
 
+@pytest.mark.slow
 def test_cython_with_velocities_as_states():
     """PyDy's generator of C stumbles over ``Derivative`` in the states."""
     pytest.importorskip('Cython')

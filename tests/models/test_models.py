@@ -222,6 +222,7 @@ def test_a_closed_chain_starts_closed(name, n):
     assert abs(residual).max() < 1e-10
 
 
+@pytest.mark.slow
 def test_the_angles_of_a_chain_do_not_change_its_motion():
     relative, absolute = built('closed_chain'), built('closed_chain_absolute')
     values = ready.admissible(relative, 1)

@@ -186,7 +186,8 @@ print(llvm_code.LANES)
 
 @needs_llvm
 @pytest.mark.parametrize('without, most', [
-    (('avx512',), '4'), (('avx', 'fma', 'f16c', 'v'), '2')])
+    pytest.param(('avx512',), '4', marks=pytest.mark.slow),
+    (('avx', 'fma', 'f16c', 'v'), '2')])
 def test_smaller_processors(without, most):
     """Fewer lanes than may be here."""
     lines = subprocess.run(

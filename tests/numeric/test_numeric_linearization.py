@@ -214,6 +214,7 @@ def test_feedback_and_state_space():
     assert plain.C.tolist() == np.eye(2).tolist() and not plain.D.any()
 
 
+@pytest.mark.slow
 def test_no_multipliers_and_the_partition_of_the_method():
     """As SymPy's linearization of the same model, which needs ``lam``."""
     ready = model('closed_chain_absolute')

@@ -136,6 +136,7 @@ def test_a_motion_in_loops(always):
     assert looped.largest_residual < 1e-12
 
 
+@pytest.mark.slow
 def test_forty_bars():
     """Too long for straight-line code: native, in batches, from a pickle."""
     ready = model('closed_chain_absolute', n=40)

@@ -328,6 +328,7 @@ def test_tangential_velocity_vanishes_in_rolling():
     assert vanish(tangential, model.state)
 
 
+@pytest.mark.slow
 @cites(18)
 def test_normal_velocity_is_the_rate_of_contact():
     """From (15), as the tangents are normal to ``n``; it is no new row."""
@@ -434,6 +435,7 @@ def test_variation_of_contact():
     assert curvature.det() > 0 and curvature.trace() > 0
 
 
+@pytest.mark.slow
 @cites(25, 26)
 def test_virtual_displacements():
     """(24), (25) and the variation of (8) leave the ``dq`` of (26)."""

@@ -72,10 +72,12 @@ def taken(name, method):
     return name != 'four_bar' or method not in (HamelEmbedding, VaccoMethod)
 
 
-# The slider-crank is of the kind of the four-bar, and quick.
+# The slider-crank is of the kind of the four-bar, and quicker.
+QUICK = MODELS.keys() - {'four_bar', 'slider_crank'}
 each = pytest.mark.parametrize(('name', 'method'), [
-    pytest.param(name, method, marks=[pytest.mark.slow]
-                 if name == 'four_bar' else [])
+    pytest.param(name, method, marks=[] if name in QUICK or (
+        name, method) == ('slider_crank', HamelEmbedding)
+                 else [pytest.mark.slow])
     for name in MODELS for method in METHODS if taken(name, method)])
 
 

@@ -17,7 +17,7 @@ from sympy.physics.mechanics import (
 from sympy_constrained import UdwadiaKalabaMethod
 
 NAMES = 'KanesMethod', 'LagrangesMethod'
-SLOW = {'linearize-test_linearize_rolling_disc_kane'}
+SLOW = {'linearize-test_linearize_rolling_disc_kane', 'kane3-test_bicycle'}
 PRINTED = 'printed form: '
 # Tests of which SymPy's classes only can pass, each with the reason.
 SHAPE = ("SymPy's System takes the class for KanesMethod: it is checked, or "

@@ -64,6 +64,7 @@ def test_rewriting(seed):
     assert not rewriting(found, [PLAIN, how, writing(random, found)]), found
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None, derandomize=True, database=None,
           phases=[Phase.generate, Phase.shrink],
           suppress_health_check=list(HealthCheck))
@@ -136,8 +137,8 @@ CASES = {
 
 
 @pytest.mark.parametrize('name', [
-    'tree', 'disc', *(pytest.param(name, marks=pytest.mark.slow)
-                      for name in ('quaternion', 'own speeds'))])
+    'disc', *(pytest.param(name, marks=pytest.mark.slow)
+              for name in ('tree', 'quaternion', 'own speeds'))])
 def test_the_reference_is_that_of_sympy(name):
     """Newton and Euler in numbers against derivatives of SymPy vectors."""
     found = CASES[name]

@@ -56,7 +56,8 @@ def assert_same_motions(recursive, ordinary, start, end):
 
 @pytest.mark.parametrize('made, spread, end', [
     (bricard, 0.3, 0.5), (stewart_platform, 0.1, 0.5),
-    (lambda: net(3, 3), 0.1, 0.5)], ids=['bricard', 'stewart', 'net'])
+    pytest.param(lambda: net(3, 3), 0.1, 0.5, marks=pytest.mark.slow)],
+    ids=['bricard', 'stewart', 'net'])
 def test_mechanisms_with_loops(made, spread, end):
     pair = forms(made())
     assert_same_motions(*pair, guess(pair[0], spread), end)
@@ -206,6 +207,7 @@ def test_a_row_without_residuals_begins_to_act(times):
     assert 'begins to act' in motion.message
 
 
+@pytest.mark.slow
 def test_codes_of_many_constants_are_forgotten():
     equations = forms(bricard())[0]
     for weight in range(100):

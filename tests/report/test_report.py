@@ -108,6 +108,7 @@ def check_rates(names, tmp_path):
     return worst
 
 
+@pytest.mark.slow
 @node
 def test_rates_are_those_of_machine_code(tmp_path):
     worst = check_rates(QUICK, tmp_path)

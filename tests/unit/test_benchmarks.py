@@ -48,6 +48,7 @@ def test_fewer_operations_than_cse_leaves(harness, spec, share):
     assert count <= share*jobs.size(spec)['operations']
 
 
+@pytest.mark.slow
 def test_matrices_are_as_short_as_those_of_kane(harness):
     written = harness('jobs').written
     ours, theirs = (written('rolling_disc', form, 1)
@@ -63,6 +64,7 @@ def test_every_job_of_a_run_can_be_called(harness):
         inspect.signature(jobs.job_of(name)).bind(*arguments)
 
 
+@pytest.mark.slow
 def test_a_chain_borrows_its_reference_from_absolute_angles(harness):
     states = harness('states')
     state, *_ = states.calculated('closed_chain:4')

@@ -340,7 +340,8 @@ def test_no_operand_of_a_large_expression_occurs_twice():
         assert not part.is_Mul or len({*part.args}) == len(part.args), part
 
 
-@pytest.mark.parametrize('kind', [Heaviside, Abs, Piecewise])
+@pytest.mark.parametrize('kind', [
+    pytest.param(Heaviside, marks=pytest.mark.slow), Abs, Piecewise])
 def test_functions_of_a_large_expression_are_not_evaluated(kind, monkeypatch):
     """SymPy would walk the expression, several times."""
     e = sum(sin(k*x)*y**2 for k in range(1, 200))
