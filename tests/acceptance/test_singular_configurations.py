@@ -358,6 +358,12 @@ def test_pairs_that_are_close_together(beyond, tolerance):
     assert abs(complex(*motion.x[-1, :2]) - exact) < 3e4*tolerance + 1e-6
 
 
+@pytest.mark.parametrize('beyond, digits', [
+    (0.01, 7.9), (0.02, 7.25), (0.05, 5.7), (0.02, 6.6)])
+def test_steps_that_end_just_behind_a_singular_configuration(beyond, digits):
+    test_pairs_that_are_close_together(beyond, 10**-digits)
+
+
 @rotating('behind, tolerance', [1e-6, 1e-4, -1e-6, -1e-4],
           [1e-6, 1e-8, 1e-10])
 def test_nothing_happens_after_the_end(passage, behind, tolerance):

@@ -186,7 +186,8 @@ def test_outputs_in_line_give_a_warning():
     in_line = brentq(lambda t: simulate(equations, t, start).x[-1, 0],
                      0.1, 0.13)
     with pytest.warns(UserWarning, match='near a singular configuration'):
-        simulate(equations, 1, start, t_eval=[in_line, 1.])
+        simulate(equations, 1, start, t_eval=[
+            *(in_line + 1e-14*np.arange(-3, 4)), 1.])
 
 
 @pytest.mark.parametrize('times', [None, [1.], [0.1, 0.2, 1.]])

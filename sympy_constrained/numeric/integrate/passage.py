@@ -196,8 +196,9 @@ class PassageFinder:
 
         here = self._ratio(last)
         if here < min(self.edge, before):       # the step ends too near
-            return Approach(self._edge(state, begin, t),
-                            t + (t - begin)*here/(before - here))
+            return self.approach(state, begin, t, abs(t - begin)) or Approach(
+                self._edge(state, begin, t),
+                t + (t - begin)*here/(before - here))
         approaches = (
             self.approach(state, begin, begin + part*(t - begin),
                           abs(t - begin)*FINEST)
