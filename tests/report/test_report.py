@@ -337,7 +337,7 @@ def test_contents():
     assert '<title>a &lt; b</title>' in html and ', redundant' in html
     assert '(U4)' in html and 'a < b' not in html
     assert 'nonholonomic' in page_of('knife_edge').html
-    assert '<mtable class="matrix">' in html
+    assert '<mtable class="matrix">' in html and html.count('= 0</mo>') == 4
 
 
 def test_places():
