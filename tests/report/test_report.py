@@ -326,7 +326,8 @@ def test_what_a_browser_cannot_evaluate():
     for force, options, error, text in (
             (lambda q: F, {'inputs': {F: pow}}, UnsupportedFeatureError,
              'Python function'), (erf, {}, UnsupportedFeatureError, 'erf'),
-            (abs, {'comparison': 3}, TypeError, '`comparison` is 3. Give')):
+            *((abs, {name: 3}, TypeError, f'`{name}` is 3. Give') for name in (
+                'comparison', 'units', 'picture', 'forces', 'inputs'))):
         with pytest.raises(error, match=text):
             report(*spring(force), **options)
 
