@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from ..errors import ConstraintError, MissingIngredientError
-from ..graph import Graph, GraphMatrix, jacobian, substitute
+from ..graph import Graph, GraphMatrix, derivative, jacobian, substitute
 from ..methods import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod)
@@ -278,7 +278,7 @@ def from_form(reference, made):
     method, graph = made
     system = method.system
     g, out = graph.load()
-    moving = [g.input(x.diff(system.t), dynamic=True) for x in system.u]
+    moving = [g.input(derivative(x, system.t), dynamic=True) for x in system.u]
     rows = flat(out['form'])
     linear = frozen(
         g, R=GraphMatrix(g, jacobian(g, rows, moving), len(moving)),

@@ -63,6 +63,8 @@ def to_pydy(model, t=0., x=None, *, constants=None, **kwargs):
         equations.names.get(state, state): value
         for state, value in as_dictionary(
             start, 'initial_conditions').items()}
+    kwargs['specifieds'] = as_dictionary(
+        kwargs.get('specifieds'), 'specifieds')
     constants = as_dictionary(constants, 'constants')
     check_known('constants', constants, (
         *exported.equations.constants, *exported.equations.symbols))

@@ -2,7 +2,7 @@
 from sympy import Matrix, zeros
 
 from ..errors import UnsupportedFeatureError
-from ..graph import read, substitute
+from ..graph import derivative, read, substitute
 from ..graph.matrix import as_column
 from ..model.build import applied_forces, build_system
 from ..model.call_signatures import as_list
@@ -50,10 +50,11 @@ def auxiliary_forces(method):
     columns = null_basis(A, given).T[-len(auxiliary):]
     applied = as_column(g, [read(g, x) for x in applied_forces(
         system, method._potential) + column(more)])
-    rates = as_column(g, inputs(g, [x.diff(system.t) for x in system.u]))
+    rates = as_column(g, inputs(
+        g, [derivative(x, system.t) for x in system.u]))
     inertia = Q - M @ rates - applied
     still = {g.input(x, dynamic=True): 0 for name in auxiliary
-             for x in (name, name.diff(system.t))}
+             for x in (name, derivative(name, system.t))}
     return tuple(Matrix(written(g, substitute(
         g, flat((columns @ forces).rows), still)))
         for forces in (applied, inertia))

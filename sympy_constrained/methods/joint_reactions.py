@@ -24,7 +24,7 @@ from sympy.physics.vector import Point, ReferenceFrame, Vector
 
 from ..errors import (
     ConstraintError, MissingIngredientError, UnsupportedFeatureError)
-from ..graph import Graph, read, substitute
+from ..graph import Graph, derivative, read, substitute
 from ..model.call_signatures import as_dictionary, as_list, check_known
 from .body_balance import ZERO, Balance, Tree
 from .references import frozen
@@ -160,8 +160,9 @@ def joint_reactions(method, joints, rows, frame, constants):
             "(name, parent, child, point), or `rows=`.")
     constants = as_dictionary(constants, 'constants')
     check_known('constants', constants, (*g.inputs, *system.symbols))
-    return JointReactions(frozen(g, **wrenches), balance.axes, places,
-                          [x.diff(system.t) for x in system.u], constants)
+    return JointReactions(
+        frozen(g, **wrenches), balance.axes, places,
+        [derivative(x, system.t) for x in system.u], constants)
 
 
 def with_values(graph, constants):

@@ -1,6 +1,6 @@
 """Equations in fewer speeds, with the multipliers recovered."""
 from ..errors import RedundantConstraintsError
-from ..graph import GraphMatrix, block_matrix
+from ..graph import GraphMatrix, block_matrix, derivative
 from ..graph.linalg import (
     FullRankFactorization, ldl_factor, ldl_solve, lu_solve, solve)
 from ..graph.matrix import as_column
@@ -48,7 +48,7 @@ def reduced_equations(method, graph, matrix, right, reactions=None,
                rotation=flat(
                    system.graph.load(g, ('rotation',))[1]['rotation'])),
         system.q, states, system.q + states,
-        tuple(x.diff(system.t) for x in states) + lam, lam,
+        tuple(derivative(x, system.t) for x in states) + lam, lam,
         system.constraint_names, when_singular=when_singular)
 
 

@@ -2,7 +2,8 @@
 from ..errors import (
     MissingIngredientError, UnsupportedFeatureError, check_kind)
 from ..graph import (
-    GraphMatrix, gradient, jacobian, substitute, time_derivative, without)
+    GraphMatrix, derivative, gradient, jacobian, substitute,
+    time_derivative, without)
 from ..model.equations import EquationsOfMotion
 from .references import flat, frozen, inputs, units
 from .symbols import fresh_symbols
@@ -82,4 +83,4 @@ def hamiltonian_equations(method):
         holonomic_jacobian=empty, velocity_jacobian=empty)
     return EquationsOfMotion(
         graph, system.q, symbols, system.q + symbols,
-        tuple(x.diff(system.t) for x in symbols), (), ())
+        tuple(derivative(x, system.t) for x in symbols), (), ())

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from sympy import Expr
 
-from ..graph import GraphMatrix, gradient, jacobian, read, time_derivative
+from ..graph import (
+    GraphMatrix, derivative, gradient, jacobian, read, time_derivative)
 from ..graph.graph import output
 from ..graph.matrix import as_column
 from ..model.call_signatures import as_expressions
@@ -112,7 +113,7 @@ class Variation:
         g, out = self.graph.load()
         q, u = inputs(g, self._system.q), inputs(g, self._system.u)
         for x, rate in zip(self._system.q, u):
-            g.bound[x.diff(self._system.t)] = rate
+            g.bound[derivative(x, self._system.t)] = rate
         shift = [read(g, x) for x in xi]
         if any(g.depends_on(x, *u) for x in shift if x):
             raise ValueError(
@@ -174,7 +175,7 @@ def vary(system, mu):
         'lagrangian', 'applied', 'velocity', 'A', 'b', 'M', 'Q'))
     q, u = inputs(g, system.q), inputs(g, system.u)
     states = inputs(g, mu)
-    accelerations = inputs(g, [x.diff(system.t) for x in system.u])
+    accelerations = inputs(g, [derivative(x, system.t) for x in system.u])
     rows = flat(out['velocity'])
     lagrangian = g.add(out['lagrangian'][0][0], g.dot(states, rows))
     slopes = gradient(g, lagrangian, u + q)

@@ -5,7 +5,7 @@ from sympy import ImmutableDenseMatrix, Matrix, diag, eye, nan, oo, zoo
 
 from .. import _compat
 from ..errors import ConstrainedDynamicsError, ConstraintError
-from ..graph import read
+from ..graph import derivative, read
 from ..model.build import inertia_forces
 from ..model.call_signatures import as_list, as_point, check_choice
 from .auxiliary import auxiliary_forces
@@ -302,8 +302,10 @@ class SympyVocabulary:
 
     # -- attributes that SymPy's Linearizer and PyDy read ----------------
 
-    _qdot = property(lambda self: self.q.diff(self._system.t))
-    _udot = property(lambda self: self.u.diff(self._system.t))
+    _qdot = property(lambda self: column(
+        derivative(x, self._system.t) for x in self.q))
+    _udot = property(lambda self: column(
+        derivative(x, self._system.t) for x in self.u))
     _uaux = property(lambda self: Matrix(self._system.u_auxiliary))
     _qdep = property(lambda self: Matrix(self._system.q_dependent))
     _udep = property(lambda self: Matrix(self._system.u_dependent))

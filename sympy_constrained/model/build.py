@@ -10,7 +10,7 @@ from sympy.core.function import AppliedUndef
 
 from .. import _compat
 from ..errors import ConstrainedDynamicsError, ConstraintError, located
-from ..graph import GraphBuilder, read
+from ..graph import GraphBuilder, derivative, read
 from ..graph.writing import operation_count, used_nodes
 from .call_signatures import (
     arguments_of, as_expressions, as_list, bind_arguments, check_bodies,
@@ -386,7 +386,7 @@ def kinematics_of(system, anchors=None, bind_masses=True):
         'rates',)
     _, outputs = system.graph.load(builder, names)
     for mass, rate in zip(system.masses, outputs.get('mass_rates', ())):
-        builder.bound[mass.diff(system.t)] = rate[0]
+        builder.bound[derivative(mass, system.t)] = rate[0]
     return Kinematics(builder, system.frame, system.q, system.u,
                       [rate for rate, in outputs['rates']], anchors)
 
@@ -405,7 +405,7 @@ def inertia_forces(system):
     kinematics = kinematics_of(system)
     g = kinematics.builder
     kinetics = from_bodies(kinematics, system.bodies, ())
-    rates = [g.input(x.diff(system.t), dynamic=True) for x in system.u]
+    rates = [g.input(derivative(x, system.t), dynamic=True) for x in system.u]
     for row, (x,) in zip(kinetics.M, kinetics.Q):
         g.sub(x, g.dot(row, rates))
     return g

@@ -3,6 +3,7 @@
 An error names all problems of the arguments that are checked together.
 """
 import inspect
+from collections.abc import Mapping
 from difflib import get_close_matches
 from itertools import chain
 
@@ -205,7 +206,7 @@ def as_expressions(value, name, geometric=False):
 
 def as_dictionary(value, name):
     value = {} if value is None else value
-    check_kind(name, value, dict, 'Give a dictionary.')
+    check_kind(name, value, Mapping, 'Give a dictionary.')
     return dict(value)
 
 

@@ -109,6 +109,14 @@ def places_among(given, refs):
     return tuple(places.get(abs(ref), -1) for ref in refs)
 
 
+def unstated_among(given, holonomic, rates):
+    """Numbers of holonomic rows whose rates velocity constraints lack."""
+    known = {abs(row.ref) for row in given}
+    return tuple(k for k, (row, rate) in enumerate(zip(holonomic, rates))
+                 if known and not row.location
+                 and known.isdisjoint({abs(row.ref), abs(rate)}))
+
+
 def sorted_rows(kinematics, residuals, velocity):
     """The :class:`Rows` of residuals of any order, some of ``velocity``.
 
@@ -122,8 +130,8 @@ def sorted_rows(kinematics, residuals, velocity):
                 kinematics.linear_in_accelerations(residual.ref) is None):
             level = 'higher'
         rows[level].append(residual)
-    low = [kinematics.bias(x.ref) for x in rows['holonomic']]
-    low += [x.ref for x in rows['velocity']]
+    rates = [kinematics.bias(x.ref) for x in rows['holonomic']]
+    low = rates + [x.ref for x in rows['velocity']]
     known, instead, others = {}, {}, []
     for k, phi in enumerate(low):
         direction, size = direction_of(g, gradient(g, phi, kinematics.u))
@@ -138,7 +146,8 @@ def sorted_rows(kinematics, residuals, velocity):
             others.append(residual)
     rows['acceleration'] = others
     return Rows(
-        **rows, instead=instead, places=places_among(velocity, low))
+        **rows, instead=instead, places=places_among(velocity, low),
+        unstated=unstated_among(velocity, rows['holonomic'], rates))
 
 
 def direction_of(g, row):

@@ -17,7 +17,8 @@ from ..graph.nodes import CALL
 from ..graph.reading import chosen
 from ..graph.writing import nested, used_nodes
 from .constraint_order import (
-    Residual, Rows, bind_derivatives, places_among, sorted_rows)
+    Residual, Rows, bind_derivatives, places_among, sorted_rows,
+    unstated_among)
 from .loads import axes_of_vector, motion_of
 from .loops import Loop, closing_rows
 
@@ -119,9 +120,8 @@ def rows_by_level(kinematics, given, shape):
         places = places_among(velocity, rates)
         others = without_repeated(velocity, rates)
         rows = rows._replace(
-            velocity=others, unstated=tuple(
-                k for k, (row, place) in enumerate(zip(holonomic, places))
-                if velocity and place < 0 and not row.location),
+            velocity=others,
+            unstated=unstated_among(velocity, holonomic, rates),
             places=places + places_among(velocity, [x.ref for x in others]))
     if given['acceleration']:
         kinematics.declare_accelerations()

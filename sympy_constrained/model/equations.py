@@ -2,12 +2,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from sympy import Derivative, Dummy, ImmutableDenseMatrix
+from sympy import Dummy, ImmutableDenseMatrix
 
 from .. import _compat
 from ..errors import UnsupportedFeatureError
 from ..graph import (
-    Graph, GraphBuilder, GraphMatrix, is_function_of, read)
+    Graph, GraphBuilder, GraphMatrix, derivative, is_function_of, read)
 from ..graph.graph import output
 
 OUTPUTS = ('rates', 'W', 'r', 'holonomic', 'velocity', 'holonomic_jacobian',
@@ -142,7 +142,7 @@ class EquationsOfMotion:
         graph = system.graph.updated(builder, out, W=W, r=r)
         return cls(
             graph, system.q, system.u, system.q + system.masses + system.u,
-            tuple(Derivative(x, system.t) for x in system.u) + lam, lam,
+            tuple(derivative(x, system.t) for x in system.u) + lam, lam,
             system.constraint_names,
             is_stabilized=system.stabilization is not None, **fields)
 
@@ -204,7 +204,7 @@ class EquationsOfMotion:
         any.
         """
         unknowns = {x: j for j, x in enumerate(self.unknowns)}
-        columns = [unknowns.get(x.diff(self.t)) for x in self.u]
+        columns = [unknowns.get(derivative(x, self.t)) for x in self.u]
         if None in columns:
             return {}
         _, out = self.graph.load(None, ('W', 'r', 'A', 'b'))
@@ -240,9 +240,8 @@ class EquationsOfMotion:
         """
         g, out = self.graph.load(None, ('rates', 'W', 'r'))
         z = [g.input(x, dynamic=True) for x in self.unknowns]
-        rates = [x.diff(self.t) for x in self.states[:len(out['rates'])]]
-        rows = [g.sub(g.input(x, dynamic=True), rate)
-                for x, (rate,) in zip(rates, out['rates'])]
+        rows = [g.sub(g.input(derivative(x, self.t), dynamic=True), rate)
+                for x, (rate,) in zip(self.states, out['rates'])]
         rows += [g.sub(g.dot(row, z), right)
                  for row, (right,) in zip(out['W'], out['r'])]
         return Graph.freeze(g, {'x': rows}).sympy('x')
@@ -306,7 +305,7 @@ class EquationsOfMotion:
             'M': (left[:o], o), 'Q': (r[:o], 1),
             'A': (left[o:], o), 'b': (r[o:], 1)})
         return cls(graph, q, u, q + u,
-                   tuple(x.diff(time) for x in u) + lam, lam,
+                   tuple(derivative(x, time) for x in u) + lam, lam,
                    tuple(f'row {i}' for i in range(len(lam))))
 
 

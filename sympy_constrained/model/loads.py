@@ -1,6 +1,6 @@
 """Forces and torques: checked, located and summed on the graph."""
 
-from sympy.physics.mechanics import Particle, RigidBody, WrappingPathway
+from sympy.physics.mechanics import WrappingPathway
 from sympy.physics.vector import Point, ReferenceFrame, Vector
 
 from .. import _compat
@@ -23,7 +23,7 @@ def loads_of(actuator):
 def parse_loads(loads):
     """Return ``(location, vector)`` pairs of forces and torques."""
     # Accepts what SymPy accepts: ``Force``, ``Torque``, tuples, and actuators
-    # (anything with ``to_loads``). A body means its mass centre.
+    # (anything with ``to_loads``).
     pairs, problems = [], []
     for k, load in enumerate(loads or ()):
         if hasattr(load, 'to_loads'):
@@ -37,8 +37,6 @@ def parse_loads(loads):
                 "actuator, or a pair (point or frame, vector); give one of "
                 "these.")
             continue
-        if isinstance(location, (RigidBody, Particle)):
-            location = location.masscenter
         vector = Vector(0) if vector == 0 else vector
         problem = load_problem(location, vector)
         if problem:

@@ -5,7 +5,7 @@ from typing import Any
 
 from sympy import Expr
 
-from ..graph import Graph, is_function_of
+from ..graph import Graph, derivative, is_function_of
 from ..graph.graph import output
 
 
@@ -141,7 +141,7 @@ class ConstrainedSystem:
     @property
     def without_velocities(self):
         """A sentence about a Lagrangian that has no velocities, or none."""
-        velocities = [x.diff(self.t) for x in self.q]
+        velocities = [derivative(x, self.t) for x in self.q]
         if self.lagrangian is None or self.lagrangian.has(*velocities):
             return ''
         return (" The Lagrangian has no velocity: write it in derivatives of "

@@ -181,9 +181,13 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
     """
     trajectory = with_units(trajectory, model)
     start, end = ends(trajectory)
-    times = array(times, 'times')
+    given, times = times, array(times, 'times')
     if times.ndim == 0:
-        times = np.linspace(start, end, int(times)) if times > 1 else [end]
+        times = np.linspace(start, end, int(times)) if times > 1 else [
+            end]*int(times)
+    if not len(times) or np.ndim(times) > 1:
+        raise ValueError(f"`times` is {given!r}. Give a positive number of "
+                         "times, or the times in a flat list.")
     all_times = np.unique([*np.linspace(start, end, SMOOTH), *times])
     if end < start:
         all_times = all_times[::-1]

@@ -5,6 +5,7 @@ from sympy import Dummy, Symbol
 
 from ..errors import UnsupportedFeatureError
 from ..graph import Graph
+from ..model.call_signatures import as_dictionary
 from ..numeric.codegen.native import with_given
 from ..numeric.codegen.solution import power, solved_graph
 from ..numeric.compiled import (
@@ -20,7 +21,8 @@ TABLEAU = {'A': [row[:i] for i, row in enumerate(DOP853.A)],
 
 def compiled_for_page(model, constants, inputs):
     """The equations, where inputs without a value are constants of zero."""
-    inputs, values = dict(inputs or {}), dict(constants or {})
+    inputs, values = (as_dictionary(inputs, 'inputs'),
+                      as_dictionary(constants, 'constants'))
     known = {getattr(x, 'expr', x) for x in inputs}
     for item in () if isinstance(model, CompiledEquations) else (
             equations_of(model).specifieds):

@@ -12,7 +12,7 @@ import numpy as np
 from ..analysis.integrability.classification import classify_constraints
 from ..errors import ConstrainedDynamicsError, warn
 from ..graph import substitute
-from ..model.call_signatures import arguments_of
+from ..model.call_signatures import arguments_of, as_dictionary
 from ..model.equations import EquationsOfMotion
 from ..model.units import units_of
 from ..numeric.codegen.walk import library
@@ -156,7 +156,8 @@ def report(method, start, constants=None, inputs=None, *, title=None,
         EquationsOfMotion, CompiledEquations)) else method
     if units is None:
         units = units_of(arguments_of(drawn)[1]) if drawn else {}
-    units = {label(name): text for name, text in units.items()}
+    units = {label(name): text for name, text in as_dictionary(
+        units, 'units').items()}
     scene = Scene(functions, drawn, view, up, picture, points=points,
                   lines=lines, contacts=contacts, surfaces=surfaces,
                   springs=springs, origin=origin, frame=frame)

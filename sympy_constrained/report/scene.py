@@ -12,6 +12,7 @@ from ..contact import (
     SphereSurface, TorusSurface)
 from ..errors import ConstrainedDynamicsError, KinematicsError, warn
 from ..graph import Graph, read
+from ..model.call_signatures import as_dictionary
 from ..model.kinetics import axes_of_body, measure_dyadic
 from ..model.loads import parse_loads
 from ..numeric.codegen.native import with_given
@@ -37,7 +38,7 @@ class Scene:
         compiled = functions.compiled
         numbers = {**dict(zip(compiled.constants, compiled.p)), **{
             x: Float(number(value), 17)
-            for x, value in (constants or {}).items()}}
+            for x, value in as_dictionary(constants, 'picture').items()}}
         self.shown = shown = Drawables(SimpleNamespace(
             states=compiled.states, constants=numbers), model, **shown)
         self.find = find = shown.find
@@ -167,7 +168,7 @@ class Scene:
         """The given forces, else joint reactions, else ``m*J*z``."""
         equations = self.functions.compiled.equations
         if forces:
-            self.add_given(forces, equations)
+            self.add_given(as_dictionary(forces, 'forces'), equations)
         elif not self.add_reactions(method, equations, rows) and (
                 self.find.system is not None
                 and equations.u == self.find.system.u

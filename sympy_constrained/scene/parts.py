@@ -5,6 +5,8 @@ from sympy.physics.mechanics import RigidBody
 from sympy.physics.vector import Point
 
 from .. import _compat
+from ..contact import ContactGeometryBase, PointContact
+from ..errors import check_kind
 from ..model.call_signatures import as_list
 from .positions import Positions
 
@@ -16,13 +18,21 @@ class Drawables:
                  surfaces=(), springs=(), origin=None, frame=None,
                  constants=None, inputs=None):
         points, lines, springs = (
-            named_places(points), named_lines(lines), named_lines(springs))
+            named_places(points), named_lines(lines, 'lines'),
+            named_lines(springs, 'springs'))
+        contacts, surfaces = (as_list(contacts, 'contacts'),
+                              as_list(surfaces, 'surfaces'))
+        for contact in contacts:
+            check_kind('contacts', contact, PointContact,
+                       'Give a PointContact, or a list of these.')
+        for surface in surfaces:
+            check_kind('surfaces', surface, ContactGeometryBase,
+                       'Give a surface, a rim or an edge, or a list of these.')
         # Point, geometry and body of both sides of each contact.
         self.sides = [tuple(getattr(contact, side + part) for part in (
-            '_point', '_geometry', '')) for contact in as_list(
-                contacts, 'contacts') for side in ('child', 'parent')]
-        surfaces = [*as_list(surfaces, 'surfaces'),
-                    *(geometry for _, geometry, _ in self.sides)]
+            '_point', '_geometry', '')) for contact in contacts
+            for side in ('child', 'parent')]
+        surfaces += [geometry for _, geometry, _ in self.sides]
         needed = [*points.values(), *(p for _, line in lines for p in line),
                   *(surface.point for surface in surfaces)]
         self.find = find = Positions(
@@ -92,13 +102,14 @@ def named_places(points):
     return {point.name: point for point in points}
 
 
-def named_lines(lines):
+def named_lines(lines, kind):
     """Pairs of a name, or None, and the places on a line."""
     found = list(lines.items()) if isinstance(lines, Mapping) else [
-        (None, line) for line in lines]
+        (None, line) for line in as_list(lines, kind)]
     for name, line in found:
-        if isinstance(line, (Point, str)) or len(line) < 2:
+        if isinstance(line, str) or not (
+                hasattr(line, '__len__') and len(line) > 1):
             raise ValueError(
-                f"`lines` has {line!r}, which is not a sequence of places. "
-                "Give two or more for each line: `lines=[(A, B), (B, C, D)]`.")
+                f"`{kind}` has {line!r}, which is not a sequence of places. "
+                f"Give two or more for each: `{kind}=[(A, B), (B, C, D)]`.")
     return [(name and str(name), list(line)) for name, line in found]

@@ -5,13 +5,13 @@ from difflib import get_close_matches
 import numpy as np
 from scipy.interpolate import CubicSpline
 from sympy import Function, MatrixBase, Symbol
-from sympy.physics.vector import Point, Vector
+from sympy.physics.vector import Point, ReferenceFrame, Vector
 
 from .. import _compat
-from ..errors import KinematicsError, MissingIngredientError
+from ..errors import KinematicsError, MissingIngredientError, check_kind
 from ..graph import Graph, GraphBuilder, read
 from ..model.build import kinematics_of, system_of
-from ..model.call_signatures import as_list
+from ..model.call_signatures import as_dictionary, as_list
 from ..model.kinematics import Kinematics
 from ..numeric.codegen.native import with_given
 from ..numeric.codegen.python_code import Generated
@@ -53,12 +53,16 @@ class Positions:
 
     def __init__(self, trajectory, model=None, seeds=(), origin=None,
                  frame=None, constants=None, inputs=None, named=()):
+        for name, x, kind in (('origin', origin, Point),
+                              ('frame', frame, ReferenceFrame)):
+            check_kind(name, x, (kind, type(None)), f'Give a {kind.__name__}.')
         self.system = system = model and system_of(model)
         self.trajectory, self.inputs = trajectory, inputs
         self.given = {name: place for name, place in dict(named).items()
                       if not isinstance(place, str)}
         self.numbers = {**trajectory.constants, **{
-            key: number(value) for key, value in (constants or {}).items()}}
+            key: number(value) for key, value in as_dictionary(
+                constants, 'constants').items()}}
         self._quantities, self.points, self.drift = [], {}, None
         self.bodies, self._speeds = (), ()
         self.frame, self.origin = frame, None

@@ -7,6 +7,7 @@ from sympy.physics.mechanics import Particle
 
 from ..contact import CircularRim
 from ..errors import MissingIngredientError, warn
+from ..model.call_signatures import as_dictionary
 from .labels import COLORS, checked_view, unit_of
 from .parts import Drawables
 from .wireframes import wireframe
@@ -92,7 +93,8 @@ class SceneItems:
             body, 'frame', None) not in solid])
         touched = [find.position(p) for p, *_ in shown.sides]
         acting = [force_of(find, name, given, len(trajectory.t))
-                  for name, given in (forces or {}).items()]
+                  for name, given in as_dictionary(
+                      forces, 'forces').items()]
         find.evaluate(times)
         # without paths, only what is drawn has to be inside the axes
         self._drawn = slice(None) if trails else drawn

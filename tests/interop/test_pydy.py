@@ -186,8 +186,9 @@ def test_rows_are_not_guessed():
     ready, method, compiled, start = formed('parallel_cranks', RouthMethod)
     with pytest.raises(MissingIngredientError, match='Pass one as `x`'):
         to_pydy(compiled)
-    with pytest.raises(TypeError, match='`initial_conditions` is 3. Give a'):
-        to_pydy(compiled, 0, start, initial_conditions=3)
+    for name in 'initial_conditions', 'specifieds':
+        with pytest.raises(TypeError, match=f'`{name}` is 3. Give a'):
+            to_pydy(compiled, 0, start, **{name: 3})
 
 
 @pytest.mark.slow

@@ -780,14 +780,19 @@ def test_films_that_cannot_be_made(pendulum, ball):
             (motion, {'points': {'P': 'P'}}, ValueError, "The place 'P' is"),
             (motion, {'ax': plt.subplots()[1]}, ValueError, 'wrong number'),
             (motion, {'forces': {'R': [lost]}}, TypeError, 'a pair of a po'),
+            *((motion, {name: 3}, (TypeError, ValueError), f'`{name}`')
+              for name in ('forces', 'origin', 'frame', 'surfaces', 'springs',
+                           'lines', 'contacts', 'constants')),
             (motion, {'forces': {'R': (strange, np.eye(3))}}, ValueError,
              r"'R' has shape \(3, 3\).*a row for each")):
         with pytest.raises(error, match=text):
             plotting.animate(run, ball.method, **options)
     with pytest.raises(MissingIngredientError, match='is a coordinate'):
         plotting.animate(motion, pendulum.method, {'bob': (x, y)})
-    with pytest.raises(ValueError, match='4 is not within the trajectory'):
-        plotting.plot_snapshots(motion, ball.method, times=[4])
+    for times, text in (([4], '4 is not within the trajectory'), *(
+            (times, '`times` is ') for times in ([], [[0]], 0))):
+        with pytest.raises(ValueError, match=text):
+            plotting.plot_snapshots(motion, ball.method, times=times)
 
 
 def test_nothing_to_draw_says_why(pendulum):

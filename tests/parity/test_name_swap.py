@@ -125,7 +125,9 @@ def falling(cls, configuration, **rows):
 def test_nothing_is_said_of_rows_whose_rates_follow(rows):
     with warnings.catch_warnings():
         warnings.simplefilter('error')
-        falling(UdwadiaKalabaMethod, [Z - X], **rows)
+        for cls in (UdwadiaKalabaMethod, GibbsAppellMethod):
+            falling(cls, [Z - X], **rows)
+        falling(GibbsAppellMethod, [], velocity_constraints=[Z - X])
 
 
 @pytest.mark.parametrize('factor', [
@@ -148,7 +150,8 @@ def test_rows_have_the_order_of_the_velocity_constraints(cls, rows):
 
 
 @pytest.mark.filterwarnings('ignore:Row 0')
-@pytest.mark.parametrize('cls', [UdwadiaKalabaMethod, LinearMappingMethod])
+@pytest.mark.parametrize('cls', [
+    UdwadiaKalabaMethod, LinearMappingMethod, GibbsAppellMethod])
 def test_a_row_that_kanes_method_does_not_keep_is_reported(cls):
     """Without it the motion is that of ``KanesMethod``."""
     g = symbols('g')

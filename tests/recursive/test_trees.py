@@ -114,9 +114,16 @@ def test_inputs_are_expressions():
     for inputs, error, text in (
             (None, MissingIngredientError, 'was given for drive'),
             ({'driv': 1}, MissingIngredientError, 'did you mean drive'),
+            ({drive.diff(t): 1}, MissingIngredientError, 'is no specified'),
+            ({drive: t, drive.diff(t): 1}, UnsupportedFeatureError, 'derive'),
             ({drive: pow}, UnsupportedFeatureError, 'Python function')):
         with pytest.raises(error, match=text):
             compile_equations(method, values, inputs, recursion=True)
+    for name, x in (('configuration_constraints', q1),
+                    ('velocity_constraints', arguments['u_ind'][0])):
+        method = UdwadiaKalabaMethod(**arguments, **{name: [drive - x**2]})
+        with pytest.raises(UnsupportedFeatureError, match='a constraint on'):
+            compile_equations(method, values, {drive: x}, recursion=True)
 
 
 def test_velocities_that_are_no_derivatives_are_refused():

@@ -327,7 +327,8 @@ def test_what_a_browser_cannot_evaluate():
     for force, options, error, text in (
             (lambda q: F, {'inputs': {F: pow}}, UnsupportedFeatureError,
              'Python function'), (erf, {}, UnsupportedFeatureError, 'erf'),
-            (abs, {'comparison': 3}, TypeError, '`comparison` is 3. Give')):
+            *((abs, {name: 3}, TypeError, f'`{name}` is 3. Give') for name in (
+                'comparison', 'units', 'picture', 'forces', 'inputs'))):
         with pytest.raises(error, match=text):
             report(*spring(force), **options)
 
@@ -338,7 +339,7 @@ def test_contents():
     assert '<title>a &lt; b</title>' in html and ', redundant' in html
     assert '(U4)' in html and 'a < b' not in html
     assert 'nonholonomic' in page_of('knife_edge').html
-    assert '<mtable class="matrix">' in html
+    assert '<mtable class="matrix">' in html and html.count('= 0</mo>') == 4
 
 
 def test_places():

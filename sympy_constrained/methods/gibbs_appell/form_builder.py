@@ -20,7 +20,7 @@ from functools import cached_property
 from types import SimpleNamespace
 
 from ...errors import UnsupportedFeatureError
-from ...graph import Derivation, gradient, read, substitute
+from ...graph import Derivation, derivative, gradient, read, substitute
 from ...graph.linalg import solve
 from ...model.build import kinematics_of
 from ...model.kinetics import from_bodies, times
@@ -61,7 +61,7 @@ class FormBuilder:
         # Partial velocities are taken at given rates of masses.
         g, K, system = self.g, self.kinematics, self.system
         _, out = system.graph.load(g, ('mass_rates',))
-        rates = {mass.diff(system.t) for mass, (rate,) in zip(
+        rates = {derivative(mass, system.t) for mass, (rate,) in zip(
             system.masses, out['mass_rates']) if g.depends_on(rate, *K.u)}
         places = [place for place, _ in parse_loads(system.loads)]
         places += [place for body in system.bodies for place in (
@@ -80,7 +80,7 @@ class FormBuilder:
         _, out = system.graph.load(g, ('mass_rates',))
         rates, second = {}, {}
         for mass, (rate,) in zip(system.masses, out['mass_rates']):
-            rates[g.input(mass.diff(system.t), dynamic=True)] = rate
+            rates[g.input(derivative(mass, system.t), dynamic=True)] = rate
             second[g.input(mass.diff(system.t, 2), dynamic=True)] = rate
         again = substitute(g, map(self.along, second.values()), rates)
         refs = substitute(g, refs, {**rates, **dict(zip(second, again))})

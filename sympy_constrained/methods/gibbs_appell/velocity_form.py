@@ -2,7 +2,8 @@
 from ... import _compat
 from ...errors import UnsupportedFeatureError
 from ...graph import (
-    Derivation, GraphMatrix, gradient, jacobian, read, substitute)
+    Derivation, GraphMatrix, derivative, gradient, jacobian, read,
+    substitute)
 from ...graph.linalg import solve
 from ...model.build import kinematics_of
 from ...model.geometry import remembered
@@ -26,7 +27,7 @@ class VelocityKinematics(Kinematics):
     def of(cls, system, anchors):
         own = kinematics_of(system, None, False)
         g, time = own.builder, system.t
-        velocities = [x.diff(time) for x in system.q]
+        velocities = [derivative(x, time) for x in system.q]
         for x in velocities:
             g.bound.pop(x, None)
         refs = inputs(g, velocities)

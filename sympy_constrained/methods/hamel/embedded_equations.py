@@ -14,7 +14,8 @@ from functools import cached_property
 
 from ...errors import ConstraintError
 from ...graph import (
-    GraphMatrix, gradient, jacobian, substitute, time_derivative, without)
+    GraphMatrix, derivative, gradient, jacobian, substitute,
+    time_derivative, without)
 from ...graph.linalg import solve
 from ...graph.matrix import as_column
 from ..base import ConstrainedMethod
@@ -77,7 +78,8 @@ class EmbeddedEquations:
         self.u = [self.v[i] for i in two]
         self.rates = solved_rates(system, g, out, one, v1)
         self.star = dict(zip(v1, self.rates))
-        accelerations = inputs(g, [system.u[i].diff(system.t) for i in two])
+        accelerations = inputs(
+            g, [derivative(system.u[i], system.t) for i in two])
         motion = dict(zip(self.q, self.placed(self.rates, self.u)))
         self.along = time_derivative(         # at u' = 0
             g, {**motion, **dict.fromkeys(self.u, 0)})

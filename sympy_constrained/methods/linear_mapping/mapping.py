@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from ...errors import ConstraintError
 from ...graph import (
-    GraphMatrix, jacobian, read, substitute, time_derivative, without)
+    GraphMatrix, derivative, jacobian, read, substitute, time_derivative,
+    without)
 from ...graph.graph import output
 from ...graph.linalg import solve
 from ...graph.matrix import as_column
@@ -78,7 +79,7 @@ def map_velocities(system, free, us):
     A = affine(g, out['velocity_jacobian'], w, system.constraint_names,
                'Use UdwadiaKalabaMethod for it.')
     A0 = substitute(g, flat(out['velocity']), still)
-    g.bound.update(zip((x.diff(system.t) for x in system.q), rates))
+    g.bound.update(zip((derivative(x, system.t) for x in system.q), rates))
     o, p = len(w), len(w) - len(A)
 
     def check(rows, name, remedy):

@@ -7,8 +7,10 @@ from ... import _compat
 from ...errors import MissingIngredientError, raise_problems
 from ...graph import (
     GraphBuilder, derivative, gradient, is_function_of, read, substitute)
+from ...model.build import rows_given
 from ...model.call_signatures import (
     arguments_of, as_list, check_bodies, check_coordinates)
+from ...model.constraint_rows import residuals_of
 from ...model.kinematic_equations import solve_kinematics
 from ...model.potential import potential_of
 from ...model.unconstrained import set_to_zero, speeds_of
@@ -63,45 +65,52 @@ def tables_of(model, inputs, loops):
                 break                   # then it has an acceleration
             rate = kinematics.bias(rate)
             builder.bound[derivative(item, builder.time, order)] = rate
-    tree = without_feedback(kinematics, inputs, Tree, kinematics, bodies)
+    states = *kinematics.q, *kinematics.u
+    tree = without_feedback(
+        kinematics, inputs, states, Tree, kinematics, bodies)
     others, forces = loads_of(tree, loads)
     potential = without_feedback(
-        kinematics, inputs, read, builder, potential_of(
+        kinematics, inputs, states, read, builder, potential_of(
             bodies, options.get('potential_energy'), loads))
     forces_of(kinematics, potential, as_list(
         options.get('generalized_forces'), 'generalized_forces'), forces)
+    if any(builder.depends_on(builder.bound[x], *states) for x in inputs):
+        given = rows_given(arguments)
+        for level, some in ('holonomic', states), ('velocity', kinematics.u):
+            without_feedback(kinematics, inputs, some, residuals_of,
+                             kinematics, level, given[level])
     rows = rows_of(tree, arguments, options.get('stabilization'))
-    check_names(kinematics, values)
+    check_names(kinematics, values, inputs)
     return Tables(tree, others, forces, rows, potential)
 
 
-def functions_read(builder, start=0):
-    """Functions of time that were read, or whose derivatives were."""
-    return dict.fromkeys(function_of(x) for x in builder.kept[start:]
-                         if is_function_of(x, builder.time))
-
-
-def without_feedback(kinematics, inputs, make, *arguments):
+def without_feedback(kinematics, inputs, states, make, *arguments):
     """What is made; raise if it reads an input that depends on states."""
-    builder, states = kinematics.builder, (*kinematics.q, *kinematics.u)
+    builder = kinematics.builder
     builder.read.clear()                # so that inputs are read again
     start = len(builder.kept)
     made = make(*arguments)
-    for item in functions_read(builder, start):
-        if item in inputs and builder.depends_on(builder.bound[item], *states):
+    for item in builder.kept[start:]:
+        if not inputs.keys().isdisjoint((item, function_of(item))) and (
+                item not in builder.bound       # it has an acceleration
+                or builder.depends_on(builder.bound[item], *states)):
             raise refused(
-                f"The input {item} moves bodies or changes a potential, and "
-                "depends on states; write its expression in the model.")
+                f"The input {item} moves bodies, changes a potential or "
+                "is in a constraint on places or speeds, and depends on "
+                "states; write its expression in the model.")
     return made
 
 
-def check_names(kinematics, values):
+def check_names(kinematics, values, inputs):
     """Raise if ``inputs`` have a name that the model does not contain."""
+    for item in inputs:
+        if item != function_of(item) and function_of(item) in inputs:
+            raise refused(f"`inputs` have {function_of(item)} and {item}, "
+                          "which they derive from the first.")
     time = kinematics.builder.time
     raise_problems(Resolution(time, None).read(values, [
-        y for x in functions_read(kinematics.builder)
-        if x not in kinematics.functions
-        for y in (x, derivative(x, time), derivative(x, time, 2))
+        x for x in kinematics.builder.kept if is_function_of(x, time)
+        and function_of(x) not in kinematics.functions
     ]), MissingIngredientError)
 
 
