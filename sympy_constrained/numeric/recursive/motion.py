@@ -22,8 +22,9 @@ MOST_NUMBERS = 2**22
 # Newton steps of a projection, how often each is halved, and rows that are
 # named if it fails.
 NEWTON, HALVINGS, MOST_NAMED = 50, 10, 4
-# A relative change of speeds, and that of rates which it must not cause.
-NUDGE, NOISY = 1e-9, 1e-5
+# A change of coordinates, a relative one of speeds, and the relative change of
+# rates that these must not cause.
+SHIFT, NUDGE, NOISY = 1e-12, 1e-9, 1e-5
 # The largest part of a row across others that is ignored far from the
 # constraints, squared.
 MOST = 0.01
@@ -321,9 +322,13 @@ class RecursiveRun(BlockRun):
                 self.noisy.append(t)
 
     def is_noise(self, t, x):
-        """Whether tiny changes of speeds change rates: a near singularity."""
+        """Whether tiny changes of the state change rates: a near singularity.
+
+        Speeds alone do not show it where rates are noise already.
+        """
         q, n = len(self.equations.coordinates), len(x)
         y, p = x.copy(), self.equations.p
+        y[:q] += SHIFT*np.cos(2.4*np.arange(q))*np.maximum(1., abs(x[:q]))
         y[q:] *= 1 + NUDGE*np.cos(2.4*np.arange(n - q))
         (_, here), (_, there) = self.function(t, x, p), self.function(t, y, p)
         far, size = abs(there - here), abs(here)
@@ -337,8 +342,9 @@ class RecursiveRun(BlockRun):
     def trajectory(self, reason, message, statistics):
         equations = self.equations
         if self.noisy:
-            warn("Rates, multipliers and constraint forces are inaccurate "
-                 "near a singular configuration; states are not. Outputs: "
+            warn("Speeds, rates, multipliers and constraint forces are "
+                 "inaccurate near a singular configuration; coordinates and "
+                 "other outputs are not. Outputs: "
                  f"{len(self.noisy)}, first at t = {self.noisy[0]:.6g}. "
                  "Choose other output times, or pass the model itself.")
         if len(self.outputs) > 1 and self.times is not None and (
