@@ -337,10 +337,14 @@ def with_reactions(method):
 
 # 1.1: holonomic constraints and variations that are not independent
 
+@pytest.fixture
+def c(kind, r):
+    return motion(kind, r)
+
+
 @cites(1, 18)
 @each_model
-def test_constraints(kind, r):
-    c = motion(kind, r)
+def test_constraints(c):
     assert c.r < c.n
     assert not any(along(c.rows, c.X))
     for method in c.routh, c.vacco:
@@ -352,8 +356,7 @@ def test_constraints(kind, r):
 
 @cites(2)
 @each_model
-def test_lagrangian_of_coordinates_velocities_and_time(kind, r):
-    c = motion(kind, r)
+def test_lagrangian_of_coordinates_velocities_and_time(c):
     assert same([c.routh.system.lagrangian], [c.L_routh])
     assert same(c.routh.variation.momenta, [c.L_routh.diff(v) for v in c.dq])
     for method in RouthMethod, VaccoMethod:
@@ -363,9 +366,8 @@ def test_lagrangian_of_coordinates_velocities_and_time(kind, r):
 
 @cites(3)
 @each_holonomic
-def test_hamiltons_principle(kind, r):
+def test_hamiltons_principle(c):
     """The action among curves on the constraints with the same ends."""
-    c = motion(kind, r)
     family = admissible_family(c, 1)
     assert not any(along(c.rows, family))
     for e, before in zip(family.values(), c.X.values()):
@@ -379,9 +381,8 @@ def test_hamiltons_principle(kind, r):
 
 @cites(4)
 @each_model
-def test_variation_of_the_action(kind, r):
+def test_variation_of_the_action(c):
     """For any curve, with or without constraints."""
-    c = motion(kind, r)
     random = Random(1)
     curve = {x: polynomial(random, 2) for x in c.q}
     E = along(free_part(c.routh), curve)
@@ -398,10 +399,9 @@ def test_variation_of_the_action(kind, r):
 
 @cites(5)
 @each_holonomic
-def test_variations_of_positions(kind, r):
+def test_variations_of_positions(c):
     """Of curves on the constraints; the jacobian of the class is that of the
     differentiated rows by velocities."""
-    c = motion(kind, r)
     J = c.routh.constraints_jacobian
     assert same(J, c.rows.jacobian(c.q))
     family = admissible_family(c, 1)
@@ -417,10 +417,9 @@ def test_variations_of_positions(kind, r):
 
 @cites(6, 20)
 @each_model
-def test_multipliers_for_dependent_variations(kind, r):
+def test_multipliers_for_dependent_variations(c):
     """For changes with (5) or (19) multipliers add nothing to (4).  With
     those of the motion the integral is zero for any change."""
-    c = motion(kind, r)
     random = Random(1)
     free, virtual = bumps(c.q, 1), virtual_change(c, 1)
     some = {**c.X, **{e: polynomial(random, 2) for e in c.routh.lam_vec}}
@@ -440,8 +439,7 @@ def test_multipliers_for_dependent_variations(kind, r):
 
 @cites(7, 21)
 @each_model
-def test_rouths_equations(kind, r):
-    c = motion(kind, r)
+def test_rouths_equations(c):
     q, lam = c.q, c.routh.lam_vec
     A = (c.rows.jacobian(q) if c.holonomic
          else c.rows.jacobian(Matrix(q).diff(t)))
@@ -462,9 +460,8 @@ def test_rouths_equations(kind, r):
 
 @cites(8, 9, 10, 19)
 @each_model
-def test_ideal_reactions(kind, r):
+def test_ideal_reactions(c):
     """R = A^T lam; for nonholonomic constraints by (19)."""
-    c = motion(kind, r)
     assert same(c.routh.constraints_jacobian, c.jacobian)
     assert same(c.routh.variation.constraint_term,
                 -c.jacobian.T*c.routh.lam_vec)
@@ -490,10 +487,9 @@ def test_ideal_reactions(kind, r):
 
 @cites(11, 23)
 @each_model
-def test_modified_lagrangian(kind, r):
+def test_modified_lagrangian(c):
     """For holonomic constraints the class has L + nu f', which is L + mu f
     for mu = -nu' but for the derivative of nu f."""
-    c = motion(kind, r)
     mu = c.vacco.mu_vec
     printed = c.L_vacco + dot(mu, c.rows)
     if c.holonomic:
@@ -504,8 +500,7 @@ def test_modified_lagrangian(kind, r):
 
 @cites(12)
 @each_holonomic
-def test_stationary_in_coordinates_and_multipliers(kind, r):
-    c = motion(kind, r)
+def test_stationary_in_coordinates_and_multipliers(c, r):
     mu = dynamicsymbols(f'm1:{r + 1}')
     nu = list(c.vacco.mu_vec)
     motions = {
@@ -529,9 +524,8 @@ def test_stationary_in_coordinates_and_multipliers(kind, r):
 
 @cites(13)
 @each_holonomic
-def test_variation_of_the_modified_action(kind, r):
+def test_variation_of_the_modified_action(c, r):
     """For any curve and any mu; ``eom`` of the class has -nu' for mu."""
-    c = motion(kind, r)
     mu, nu = dynamicsymbols(f'm1:{r + 1}'), c.vacco.mu_vec
     L = c.L_vacco + dot(mu, c.rows)
     random = Random(1)
@@ -549,9 +543,8 @@ def test_variation_of_the_modified_action(kind, r):
 
 @cites(14)
 @each_holonomic
-def test_both_ways_agree_for_holonomic_constraints(kind, r):
+def test_both_ways_agree_for_holonomic_constraints(c):
     """(14) is (7) with mu for lam, and the start of nu has no effect."""
-    c = motion(kind, r)
     nu = c.vacco.mu_vec
     mu = dict(zip(nu.diff(t), -c.routh.lam_vec))
     printed = euler(c.L_vacco, c.q) - c.rows.jacobian(c.q).T*c.routh.lam_vec
@@ -574,9 +567,8 @@ def test_both_ways_agree_for_holonomic_constraints(kind, r):
 
 @cites(15, 17)
 @each_holonomic
-def test_reactions_have_a_potential(kind, r):
+def test_reactions_have_a_potential(c, r):
     """With mu a function of time R = d(mu f)/dq = -d(V' - V)/dq."""
-    c = motion(kind, r)
     mu = dynamicsymbols(f'm1:{r + 1}')
     gradient = Matrix([dot(mu, c.rows)]).jacobian(c.q).T
     assert same(c.rows.jacobian(c.q).T*Matrix(mu), gradient)
@@ -587,9 +579,8 @@ def test_reactions_have_a_potential(kind, r):
 
 @cites(16, 17)
 @each_holonomic
-def test_free_motion_in_the_modified_potential(kind, r):
+def test_free_motion_in_the_modified_potential(c):
     """Without constraints, in V' = V - mu f with the mu of the motion."""
-    c = motion(kind, r)
     V = c.T - c.L_routh
     modified = V - dot([e.as_expr() for e in c.mu], c.rows)
     free = VaccoMethod(c.T - modified, c.q)
@@ -603,10 +594,7 @@ def test_free_motion_in_the_modified_potential(kind, r):
         c.routh.variation.energy, values))
 
 
-# 2.1: nonholonomic constraints, reactions
-
-
-# 2.1: constant speed
+# 2.1: nonholonomic constraints, reactions: constant speed
 
 mass, gravity, speed = symbols('m gamma c', positive=True)
 x, y, z = dynamicsymbols('x y z')
@@ -690,11 +678,10 @@ def test_multiplier_that_keeps_the_speed():
 
 @cites(24)
 @each_nonholonomic
-def test_conditional_extremum(kind, r):
+def test_conditional_extremum(c):
     """Stationary in coordinates and multipliers together, and so among curves
     on the constraints, where the multipliers have no part.  The motion of
     Routh is not."""
-    c = motion(kind, r)
     L, mu = c.vacco.variation.lagrangian, c.vacco.mu_vec
     random = Random(1)
     change = bumps(c.q, 1)
@@ -719,9 +706,8 @@ def test_conditional_extremum(kind, r):
 
 @cites(25)
 @each_nonholonomic
-def test_variation_with_velocity_constraints(kind, r):
+def test_variation_with_velocity_constraints(c):
     """For any curve and any mu: as printed, and with ``eom``."""
-    c = motion(kind, r)
     mu = c.vacco.mu_vec
     A = c.rows.jacobian(c.dq)
     bracket = (-euler(c.L_vacco, c.q) - A.T*mu.diff(t) - A.T.diff(t)*mu
@@ -741,8 +727,7 @@ def test_variation_with_velocity_constraints(kind, r):
 
 @cites(26)
 @each_nonholonomic
-def test_vacco_equations(kind, r):
-    c = motion(kind, r)
+def test_vacco_equations(c):
     mu = c.vacco.mu_vec
     A = c.rows.jacobian(c.dq)
     printed = (euler(c.L_vacco, c.q) + A.T*mu.diff(t)
@@ -757,10 +742,9 @@ def test_vacco_equations(kind, r):
 
 @cites(26)
 @each_nonholonomic
-def test_multipliers_are_states(kind, r):
+def test_multipliers_are_states(c):
     """What the paper does not tell: r initial values more, each with another
     motion.  In general none is Routh's."""
-    c = motion(kind, r)
     mu = c.vacco.mu_vec
     assert list(c.vacco.equations_of_motion.states) == [*c.q, *c.dq, *mu]
     assert list(c.routh.equations_of_motion.states) == [*c.q, *c.dq]
@@ -774,10 +758,9 @@ def test_multipliers_are_states(kind, r):
 
 @cites(27)
 @each_nonholonomic
-def test_constraint_term(kind, r):
+def test_constraint_term(kind, c):
     """As printed; with accelerations if and only if the constraint is
     nonlinear; minus the reactions."""
-    c = motion(kind, r)
     mu, dv = c.vacco.mu_vec, c.dq.diff(t)
     A = c.rows.jacobian(c.dq)
     printed = A.T*mu.diff(t) + (A.T.diff(t) - c.rows.jacobian(c.q).T)*mu

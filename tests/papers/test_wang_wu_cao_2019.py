@@ -399,8 +399,9 @@ CONSTANTS = {g: Rational('9.81'), theta: Rational(2, 5), c1: Rational(7, 10),
 
 @functools.cache
 def example(name):
-    """The class for a solution of the paper.  'turning' is the first example
-    with a constraint and a row that have no singular points."""
+    """The class for a solution: the second of example 1 ('one'), the second
+    and third of example 2.  'turning' is the first example with a constraint
+    and a row that have no singular points."""
     number, constraint, mapping = {
         'one': (1, atan(x2/x1) - t, {'mapping': [r.diff(t), v3]}),
         'turning': (1, x1*sin(t) - x2*cos(t), {
@@ -410,29 +411,6 @@ def example(name):
     return LinearMappingMethod(
         T, x, hol_coneqs=[constraint], us=us,
         generalized_forces=list(FORCES[number]), **mapping)
-
-
-@pytest.fixture
-def one():
-    """Example 1, solution 2."""
-    return example('one')
-
-
-@pytest.fixture
-def turning():
-    return example('turning')
-
-
-@pytest.fixture
-def two():
-    """Example 2, solution 2."""
-    return example('two')
-
-
-@pytest.fixture
-def three():
-    """Example 2, solution 3."""
-    return example('three')
 
 
 # (25) and (40)
@@ -564,9 +542,10 @@ def test_example_as_printed(name):
 
 @cites(21, 22, 25)
 @pytest.mark.parametrize('sign', [1, -1])
-def test_plane_of_the_first_example(one, turning, sign):
+def test_plane_of_the_first_example(sign):
     """It has turned by t, not by theta, (21).  (22) is right as long as
     atan does not jump; the regular constraint is so always."""
+    one, turning = example('one'), example('turning')
     values = on_surface('one', 1, sign)
     assert agree([x2/x1], [tan(t)], values)
     assert not agree([x2/x1], [tan(theta)], values, 1e-3)
@@ -602,9 +581,10 @@ TIMES = [Rational(1, 2), 1, 3, 5]
 
 
 @cites(25, 29, 32)
-def test_motion_of_the_first_example(one, turning):
+def test_motion_of_the_first_example():
     """At all times with the regular constraint, and until atan jumps with
     (22).  (32), its multiplier, holds at all times."""
+    one, turning = example('one'), example('turning')
     lam = (2*c2**2*exp(2*t) - c2*sine*(cos(t) - 2*sin(t))*exp(t)
            - sine**2*cos(t)*sin(t) + c1*sine*(cos(t) + 2*sin(t))*exp(-t)
            - 2*c1**2*exp(-2*t))
@@ -627,7 +607,8 @@ def test_motion_of_the_first_example(one, turning):
 
 
 @cites(39, 40, 44)
-def test_motion_of_the_second_example(two):
+def test_motion_of_the_second_example():
+    two = example('two')
     speeds = [e.diff(t) for e in ANGLE]
     for time in TIMES[:2]:
         values = along(placed(2, ANGLE), speeds, time)
@@ -637,8 +618,9 @@ def test_motion_of_the_second_example(two):
 
 
 @cites(44, 45)
-def test_mapping_of_the_second_solution(two):
+def test_mapping_of_the_second_solution():
     """The rows of (45) have the potentials of (45)."""
+    two = example('two')
     expected = Matrix([atan(x2/x1), x3, r - 1])
     assert two.space.is_integrable is two.space.is_block_diagonal is True
     values = on_surface('two', 1)
@@ -664,7 +646,8 @@ def connection_of(b, values):
 
 
 @cites(34)
-def test_printed_inverse_of_the_first_mapping(one):
+def test_printed_inverse_of_the_first_mapping():
+    one = example('one')
     values = on_surface('one', 1)
     assert agree(one.mapping.b, CORRECT_34, values)
     assert not agree(one.mapping.b, PRINTED_34, values, 1e-3)
@@ -674,8 +657,9 @@ def test_printed_inverse_of_the_first_mapping(one):
 
 
 @cites(36)
-def test_printed_connection_of_the_first_mapping(one):
+def test_printed_connection_of_the_first_mapping():
     """Gamma^3_13 = 1/r, for the printed (34) as well."""
+    one = example('one')
     components = {(1, 3, 3): -r, (3, 1, 3): 1/r, (3, 3, 1): 1/r}
     values = on_surface('one', 1)
     correct = at(array(components), values)
@@ -689,8 +673,9 @@ def test_printed_connection_of_the_first_mapping(one):
 
 
 @cites(37)
-def test_printed_equations_of_the_first_example(one):
+def test_printed_equations_of_the_first_example():
     """They must be (28), which has other letters in three places."""
+    one = example('one')
     speeds = [e.diff(t) for e in PLANE]
     for time in TIMES:
         values = along(placed(1, PLANE), speeds, time)
@@ -702,7 +687,8 @@ def test_printed_equations_of_the_first_example(one):
 
 
 @cites(38)
-def test_printed_multiplier_of_the_first_example(one):
+def test_printed_multiplier_of_the_first_example():
+    one = example('one')
     values = on_surface('one', 1)
     assert agree(one.multipliers, [2*q1*w1 + sine*sin(t)*q1], values)
     assert not agree(one.multipliers, [
@@ -712,8 +698,9 @@ def test_printed_multiplier_of_the_first_example(one):
 # Errata of the second example
 
 @cites(52)
-def test_third_solution_has_torsion(three):
+def test_third_solution_has_torsion():
     """The order of the lower indices matters in (52): T^1_31 = 1/r."""
+    three = example('three')
     components = {(1, 3, 1): 1/r, (1, 1, 3): -1/r}
     values = on_surface('three', 1)
     assert close(connection_of(PRINTED_50, values),
@@ -726,9 +713,10 @@ def test_third_solution_has_torsion(three):
 
 
 @cites(53, 54)
-def test_printed_equations_of_the_third_solution(three):
+def test_printed_equations_of_the_third_solution():
     """The second derivative has lost its dots; (54) solves the corrected
     equation."""
+    three = example('three')
     values = on_surface('three', 1)
     assert agree(diag(t + 1, 1)*three.eom,
                  ((t + 1)*a1 + u1 - (t + 1), a2 + g), values)
@@ -739,8 +727,9 @@ def test_printed_equations_of_the_third_solution(three):
 
 
 @cites(54, 55)
-def test_rates_of_the_third_solution(three):
+def test_rates_of_the_third_solution():
     """(54) in (50) with r = t + 1, for any x on the cylinder."""
+    three = example('three')
     pi, fall = SPEED
     printed = (-x2/(t + 1)*pi + x1/(t + 1), x1/(t + 1)*pi + x2/(t + 1), fall)
     values = on_surface('three', 1)
@@ -749,8 +738,9 @@ def test_rates_of_the_third_solution(three):
 
 
 @cites(56, 57)
-def test_motion_of_the_third_solution(three):
+def test_motion_of_the_third_solution():
     """The sign of c1 in x2 is wrong; with the right one (57) follows."""
+    three = example('three')
     circle = {c1: Rational(3, 5), c2: Rational(4, 5)}       # (57)
     wider = {c1: Rational(3, 5), c2: Rational(6, 5)}
     for constants in circle, wider:

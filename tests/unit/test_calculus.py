@@ -21,6 +21,11 @@ t = dynamicsymbols._t
 q, u, s = dynamicsymbols('q u s')
 
 
+@pytest.fixture
+def g():
+    return GraphBuilder(t)
+
+
 def entries(builder, refs, values):
     graph = Graph.freeze(builder, {'f': ([[ref] for ref in refs], 1)})
     return [row[0] for row in graph.evaluate(values, context=mp)['f']]
@@ -85,8 +90,7 @@ def test_substitution_is_composition(seed):
 # Facts
 
 @pytest.mark.parametrize('order', [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
-def test_time_derivatives_do_not_depend_on_what_was_asked_before(order):
-    g = GraphBuilder(t)
+def test_time_derivatives_do_not_depend_on_what_was_asked_before(g, order):
     a = g.input(q, dynamic=True)
     refs = [read(g, e) for e in (s, sin(s)*z, s*q)]
     D = time_derivative(g, {a: read(g, u)})
@@ -96,8 +100,7 @@ def test_time_derivatives_do_not_depend_on_what_was_asked_before(order):
         assert found[k] == read(g, e)
 
 
-def test_time_derivatives_go_on_to_any_order():
-    g = GraphBuilder(t)
+def test_time_derivatives_go_on_to_any_order(g):
     D = time_derivative(g, {})
     ref = read(g, s**2 + t**3)
     for order in range(1, 4):
@@ -105,8 +108,7 @@ def test_time_derivatives_go_on_to_any_order():
         assert ref == read(g, (s**2 + t**3).diff(t, order))
 
 
-def test_a_time_derivative_that_exists_is_found_without_new_nodes():
-    g = GraphBuilder(t)
+def test_a_time_derivative_that_exists_is_found_without_new_nodes(g):
     a, b = (g.input(x, dynamic=True) for x in (q, u))
     D = time_derivative(g, {a: b, b: 0})
     place = read(g, x*sin(q) + y*cos(q) - z)
@@ -117,23 +119,20 @@ def test_a_time_derivative_that_exists_is_found_without_new_nodes():
     assert D.find(read(g, q*s)) == read(g, q*s.diff(t) + s*u)   # a new one
 
 
-def test_inputs_declared_later_move_too():
-    g = GraphBuilder(t)
+def test_inputs_declared_later_move_too(g):
     D = time_derivative(g, {})
     assert D(read(g, s)) == g.bound[s.diff(t)] == -D(-read(g, s))
     late = dynamicsymbols('late')
     assert D(read(g, late*s)) == read(g, (late*s).diff(t))
 
 
-def test_constants_do_not_move():
-    g = GraphBuilder(t)
+def test_constants_do_not_move(g):
     assert time_derivative(g, {})(read(g, sin(x)*y + 3)) == 0
 
 
 @pytest.mark.parametrize('e', [
     sin(x)**2 + cos(x)**2, x - x*y/y, S(3), y**2, Heaviside(x), sign(x)])
-def test_what_does_not_change_has_no_slope(e):
-    g = GraphBuilder(t)
+def test_what_does_not_change_has_no_slope(g, e):
     a = g.input(x)
     ref = read(g, e)
     assert gradient(g, ref, [a]) == [0]
@@ -149,8 +148,7 @@ def test_what_does_not_change_has_no_slope(e):
     (y*Piecewise((sqrt(x), x > 0), (Piecewise(
         (sqrt(-x), x > -2), (1/(x + 2), True)), True))**2, -1, S(-3), 0),
     (sqrt(Piecewise((x, x > 0), (-1/x, True))), 4, S(1)/4, -S(1)/32)])
-def test_what_is_not_chosen_needs_no_slope(e, at, first, second):
-    g = GraphBuilder(t)
+def test_what_is_not_chosen_needs_no_slope(g, e, at, first, second):
     a, _ = g.input(x), g.input(y)
     by_x, ref = Derivation(g, {a: 1}), read(g, e)
     slope, = gradient(g, ref, [a])
@@ -166,8 +164,7 @@ def test_what_is_not_chosen_needs_no_slope(e, at, first, second):
     (x**2, 2*x), (sqrt(y), 0), (x*y, y), (-x, -1), (Abs(x), sign(x)),
     (sin(-x), -cos(x)), (log(x), 1/x), (1/x, -1/x**2),
     (exp(2*x), 2*exp(2*x))])
-def test_slopes_merge_with_the_expressions_they_are(e, inner):
-    g = GraphBuilder(t)
+def test_slopes_merge_with_the_expressions_they_are(g, e, inner):
     a = g.input(x)
     assert gradient(g, read(g, e), [a]) == [read(g, S(inner))]
 
@@ -209,8 +206,7 @@ def test_elimination_of_nodes_takes_less_than_gradients():
         gradient(g, ref, inputs) for ref in refs])
 
 
-def test_a_gradient_costs_a_small_multiple_of_its_function():
-    g = GraphBuilder(t)
+def test_a_gradient_costs_a_small_multiple_of_its_function(g):
     names = symbols('x0:40')
     e = S(1)
     for name in names:
@@ -234,8 +230,7 @@ def test_user_functions_obey_the_chain_rule():
     assert float((e - wanted).subs(values)) == pytest.approx(0, abs=1e-14)
 
 
-def test_a_function_without_a_derivative_is_named():
-    g = GraphBuilder(t)
+def test_a_function_without_a_derivative_is_named(g):
     a = g.input(x)
     ref = read(g, floor(x)*y)
     with pytest.raises(ConstrainedDynamicsError, match='floor') as info:
@@ -243,8 +238,7 @@ def test_a_function_without_a_derivative_is_named():
     assert '_slot' not in str(info.value)
 
 
-def test_substitution_leaves_the_originals():
-    g = GraphBuilder(t)
+def test_substitution_leaves_the_originals(g):
     a, b = g.input(x), g.input(y)
     ref = read(g, sin(x) + y)
     new, same_again = substitute(g, [ref, b], {a: 0})
@@ -253,13 +247,11 @@ def test_substitution_leaves_the_originals():
     assert substitute(g, [ref], {}) == [ref]
 
 
-def test_exchanging_two_inputs_is_simultaneous():
-    g = GraphBuilder(t)
+def test_exchanging_two_inputs_is_simultaneous(g):
     a, b = g.input(x), g.input(y)
     assert substitute(g, [read(g, x/y)], {a: b, b: a}) == [read(g, y/x)]
 
 
-def test_a_singular_substitution_is_an_error():
-    g = GraphBuilder(t)
+def test_a_singular_substitution_is_an_error(g):
     with pytest.raises(ConstrainedDynamicsError, match='vanishes'):
         substitute(g, [read(g, y/x)], {g.input(x): 0})
