@@ -122,22 +122,20 @@ def falling(cls, configuration, **rows):
     {}, {'velocity_constraints': []}, {'nonholonomic_constraints': [V]},
     *({'velocity_constraints': rows} for rows in (
         [W - U, V], [2*U - 2*W, V], [W - U + t*V, W - U - V]))])
+@pytest.mark.filterwarnings('error')
 def test_nothing_is_said_of_rows_whose_rates_follow(rows):
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        for cls in (UdwadiaKalabaMethod, GibbsAppellMethod):
-            falling(cls, [Z - X], **rows)
-        falling(GibbsAppellMethod, [], velocity_constraints=[Z - X])
+    for cls in (UdwadiaKalabaMethod, GibbsAppellMethod):
+        falling(cls, [Z - X], **rows)
+    falling(GibbsAppellMethod, [], velocity_constraints=[Z - X])
 
 
 @pytest.mark.parametrize('factor', [
     sqrt(Z - 10), 9 + atan2(X, sqrt(Z - 10)), Max(1, sqrt(Z - 10))])
+@pytest.mark.filterwarnings('error')
 def test_rows_may_be_real_only_where_the_others_hold(factor):
     """Such as those of a disc with a quaternion that is not of unit norm."""
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        falling(UdwadiaKalabaMethod, [Z - X**2 - 20],
-                velocity_constraints=[W - 2*X*U + t*V, factor*V])
+    falling(UdwadiaKalabaMethod, [Z - X**2 - 20],
+            velocity_constraints=[W - 2*X*U + t*V, factor*V])
 
 
 @pytest.mark.parametrize('rows', [[V, W - U], [W - U, V]])

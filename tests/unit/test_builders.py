@@ -1,5 +1,4 @@
 """Two call shapes, ``System`` and existing methods into one system."""
-import warnings
 from random import Random
 
 import pytest
@@ -356,6 +355,7 @@ def heavy_bob():
     return body
 
 
+@pytest.mark.filterwarnings('error')
 def test_potential_energy_is_announced_included_or_ignored():
     with pytest.warns(UserWarning, match='heavy is counted.*'
                       "potential_energy='include'.*'ignore'"):
@@ -363,14 +363,12 @@ def test_potential_energy_is_announced_included_or_ignored():
     with pytest.warns(UserWarning, match='heavy is not counted'):
         given = plain(bodies=[heavy_bob()], forcelist=[(P, -m*g*N.y)])
     assert given.system.Q == Matrix([0, -m*g])
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        ignored = plain(bodies=[heavy_bob()], forcelist=[],
-                        potential_energy='ignore')
-        included = plain(bodies=[heavy_bob()], forcelist=[],
-                         potential_energy='include')
-        plain(potential_energy='include')
-        plain()
+    ignored = plain(bodies=[heavy_bob()], forcelist=[],
+                    potential_energy='ignore')
+    included = plain(bodies=[heavy_bob()], forcelist=[],
+                     potential_energy='include')
+    plain(potential_energy='include')
+    plain()
     assert warned.system.Q == Matrix([0, -m*g])
     assert ignored.system.Q == Matrix([0, 0])
     assert included.system.Q == Matrix([0, -m*g])

@@ -1,6 +1,4 @@
 """Rank, redundancy and consistency where the constraints hold."""
-import warnings
-
 import numpy as np
 import pytest
 from mpmath import fp, mp
@@ -260,6 +258,7 @@ def test_rows_that_agree_on_an_orbit_of_the_kinematics_only():
     assert np.allclose(motion.x[-1, 3:], [1.75, 2.75], atol=1e-8)
 
 
+@pytest.mark.filterwarnings('error')
 def test_a_state_beside_the_sample_is_enough(monkeypatch):
     def some(system, sample, seed):
         if seed == 2:
@@ -268,26 +267,23 @@ def test_a_state_beside_the_sample_is_enough(monkeypatch):
 
     examine = diagnostics.examine
     monkeypatch.setattr(diagnostics, 'examine', some)
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        report = constraint_report(system(hol=[x - y]), sample={x: 1, y: 1})
+    report = constraint_report(system(hol=[x - y]), sample={x: 1, y: 1})
     assert report.rank == 1 and len(report.points) == 2
 
 
 @pytest.mark.parametrize('method, options', [
     (GibbsAppellMethod, {}), (LinearMappingMethod, {}),
     (HamelEmbedding, {'q_dependent': [x]})])
+@pytest.mark.filterwarnings('error')
 def test_other_dependent_speeds_on_another_branch_are_told(method, options):
     """Either x or y is zero, and stays so."""
     lagrangian = x.diff()**2 + y.diff()**2 - y
     with pytest.warns(UserWarning, match='in different ways') as found:
         method(lagrangian, [x, y], hol_coneqs=[x*y], **options).closed_form
     assert {warning.filename for warning in found} == {__file__}
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        formed = method(lagrangian, [x, y], hol_coneqs=[x*y],
-                        sample={x: 0, y: 1}, **options)
-        assert 'acceleration' in formed.closed_form.outputs
+    formed = method(lagrangian, [x, y], hol_coneqs=[x*y],
+                    sample={x: 0, y: 1}, **options)
+    assert 'acceleration' in formed.closed_form.outputs
 
 
 SMALL = Rational(3, 10**9)
@@ -328,31 +324,27 @@ def test_a_row_may_have_no_gradient_at_rest(method):
     assert close(found['constraint_forces'], reference.forces)
 
 
+@pytest.mark.filterwarnings('error')
 def test_dependent_speeds_that_serve_on_both_branches_are_found():
     """Not z, which comes first."""
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        method = GibbsAppellMethod(
-            L - m*x, [z, x, y], hol_coneqs=[x*y, z - x - y])
-        assert method._pivots == (1, 2)
+    method = GibbsAppellMethod(L - m*x, [z, x, y], hol_coneqs=[x*y, z - x - y])
+    assert method._pivots == (1, 2)
     signs = {mp.sign(abs(point[x]) - abs(point[y]))
              for point in method._report.points}
     assert len(signs) == 2              # both have been met
 
 
 @pytest.mark.parametrize('far', [1e-7, 3e-9])
+@pytest.mark.filterwarnings('error')
 def test_floats_that_are_nearly_redundant_are_told(far):
     """Exact constants have no such doubt."""
     with pytest.warns(UserWarning, match='Taken for redundant.*floats: '
                       'velocity-level row 1, .*e-.*`Rational`'):
         assert constraint_report(system(
             vel=[X - Y, X - (1 + far)*Y])).rank == 1
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        assert constraint_report(system(
-            vel=[X - Y, X - (1 + Rational(far))*Y])).rank == 2
-        assert constraint_report(system(
-            vel=[X - 0.1*Y, 3*X - 3*0.1*Y])).rank == 1
+    assert constraint_report(system(
+        vel=[X - Y, X - (1 + Rational(far))*Y])).rank == 2
+    assert constraint_report(system(vel=[X - 0.1*Y, 3*X - 3*0.1*Y])).rank == 1
 
 
 def test_rounding_in_a_rotation_is_no_constraint():

@@ -1,6 +1,4 @@
 """Potential energies in Kane's shape, systems without speeds, joints."""
-import warnings
-
 import pytest
 from sympy import Matrix, cos, sin, symbols
 from sympy.physics.mechanics import (
@@ -52,6 +50,7 @@ def test_gravity_as_potential_energy_counts(cls):
     (-m*g, m*g*l*sin(q), False), (-k*q - c*u, k*q**2/2, False),
     (-c*u, k*q**2/2, True), (-c*l*u, m*g*l*sin(q), True),
     (-9.81*m, 9.81*m*l*sin(q), False)])
+@pytest.mark.filterwarnings('error')
 def test_forces_are_not_counted_twice(force, energy, counts):
     """Unless the loads contain a constant of the potential energy."""
     system, bob = pendulum(u)
@@ -60,10 +59,8 @@ def test_forces_are_not_counted_twice(force, energy, counts):
     with pytest.warns(UserWarning, match=(
             'is counted' if counts else 'is not counted')):
         found = UdwadiaKalabaMethod.from_method(system)
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        known = UdwadiaKalabaMethod.from_method(
-            system, potential_energy='include' if counts else 'ignore')
+    known = UdwadiaKalabaMethod.from_method(
+        system, potential_energy='include' if counts else 'ignore')
     assert found.system.Q == known.system.Q
     assert sum(found.kanes_equations()[0] - known.kanes_equations()[0]) == 0
 
