@@ -59,6 +59,14 @@ def run_node(script, tmp_path):
     return json.loads(run.stdout)
 
 
+def at_the_start(page, expression, tmp_path):
+    """The state where a page begins, and numbers of its motion there."""
+    return run_node(f"""const page = {script_of(page)};
+        const motion = new page.Motion({{...page.DATA, f: page.FUNCTIONS}});
+        console.log(JSON.stringify([page.DATA.x,
+            Array.from({expression})]));""", tmp_path)
+
+
 def moved_states(compiled, x, count=3):
     """Consistent states near a start."""
     for k in range(count):
@@ -197,12 +205,7 @@ def test_forces_of_a_free_particle_are_its_reactions(tmp_path):
     m = model('cartesian_pendulum')
     method = m.form(UdwadiaKalabaMethod)
     compiled = compile_equations(method, values_of(m, method))
-    found = run_node(f"""const page = {script_of(
-        page_of('cartesian_pendulum'))};
-        const motion = new page.Motion({{...page.DATA, f: page.FUNCTIONS}});
-        console.log(JSON.stringify([page.DATA.x,
-            Array.from(motion.forces())]));""", tmp_path)
-    x, force = found
+    x, force = at_the_start(page_of(m.name), 'motion.forces()', tmp_path)
     assert np.allclose(force[:2], compiled.constraint_forces(0., x))
 
 
@@ -226,10 +229,7 @@ def test_reaction_of_a_pin(tmp_path):
     values = {x: value for x, value in values.items()
               if x in method.equations_of_motion.constants}
     page = report(method, [0., 0.], values)
-    force = run_node(f"""const page = {script_of(page)};
-        const motion = new page.Motion({{...page.DATA, f: page.FUNCTIONS}});
-        console.log(JSON.stringify(Array.from(motion.forces())));""",
-                     tmp_path)
+    _, force = at_the_start(page, 'motion.forces()', tmp_path)
     assert np.allclose(force, [0., 2*9.81, 0.])
 
 
@@ -263,10 +263,7 @@ def test_every_method(cls, tmp_path):
         x: value for x, value in m.start.items() if x in states}}
     page = page_of('upright_disc', cls, start)
     compiled = compile_equations(m.form(cls), values_of(m, m.form(cls)))
-    x, rates = run_node(f"""const page = {script_of(page)};
-        const motion = new page.Motion({{...page.DATA, f: page.FUNCTIONS}});
-        console.log(JSON.stringify([page.DATA.x,
-            Array.from(motion.derivative(0, motion.x))]));""", tmp_path)
+    x, rates = at_the_start(page, 'motion.derivative(0, motion.x)', tmp_path)
     assert np.allclose(rates[:len(x)], compiled.rhs(0., x), atol=1e-12)
 
 
@@ -417,10 +414,7 @@ def test_given_forces(tmp_path):
     method = m.form(UdwadiaKalabaMethod)
     page = report(method, m.start, values_of(m, method), **m.visual)
     compiled = compile_equations(method, values_of(m, method))
-    force, x = run_node(f"""const page = {script_of(page)};
-        const motion = new page.Motion({{...page.DATA, f: page.FUNCTIONS}});
-        console.log(JSON.stringify([Array.from(motion.forces()),
-            page.DATA.x]));""", tmp_path)
+    x, force = at_the_start(page, 'motion.forces()', tmp_path)
     assert data_of(page)['scene']['forces'] == 'piston pin'
     assert np.allclose(force[:2], compiled.multipliers(0., x)[:2])
 
