@@ -12,11 +12,12 @@ from sympy import (
     sqrt, symbols, zeta)
 from sympy.physics.mechanics import dynamicsymbols
 
+from exports import ready
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 from sympy_constrained.errors import UnsupportedFeatureError
 from sympy_constrained.interop import to_latex, to_source
 from sympy_constrained.models import model
-from sympy_constrained.numeric import compile_equations, consistent_state
+from sympy_constrained.numeric import compile_equations
 
 NAMES = ('cartesian_pendulum', 'four_bar', 'rolling_disc', 'closed_chain',
          'duplicated_rows', 'spring_mass_damper')
@@ -25,19 +26,11 @@ x, y, F = dynamicsymbols('x y F')
 m, k = symbols('m k')
 
 
-def ready(name):
-    """Compiled equations and a state on the constraints."""
-    given = model(name)
-    compiled = compile_equations(
-        given.form(UdwadiaKalabaMethod), given.parameters, given.inputs)
-    return compiled, consistent_state(compiled, given.start)
-
-
 def unusual(name):
     """Compiled equations, a state and numbers of inputs by their name."""
     if name == 'piecewise':
         return *piecewise(), [.4]
-    compiled, state = ready(name.partition(' ')[0])
+    _, compiled, state = ready(name.partition(' ')[0])
     if ' ' in name:
         compiled = compiled.with_values({'m': float(name.split()[1])})
     return compiled, state, []
@@ -128,7 +121,7 @@ def test_the_call_from_python_in_the_documentation(tmp_path, monkeypatch):
 
 
 def test_c_in_single_precision_and_its_example(tmp_path):
-    compiled, state = ready('four_bar')
+    _, compiled, state = ready('four_bar')
     source = to_source(compiled, 'c', 'it', precision='float')
     function = built(tmp_path, source)
     rates, _ = called(function, 0, state, compiled.p, [], 2, ctypes.c_float)

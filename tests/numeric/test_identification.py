@@ -4,13 +4,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from exports import kept
 from sympy import Rational, cos, sin, sqrt, symbols
 from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError)
-from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Measurement, compile_equations, consistent_state, identify, sensitivities,
     simulate)
@@ -173,9 +173,7 @@ def test_a_closed_chain_from_an_accelerometer(segments):
     """A sensor in the middle of the coupler of a four-bar linkage, along and
     across it, with noise; gravity and the start are unknown.
     """
-    made = model('four_bar')
-    compiled = compile_equations(
-        made.form(UdwadiaKalabaMethod), made.parameters)
+    made, _, compiled, start = kept('four_bar')
     p1, p2, _ = made.coordinates
     v1, v2, _ = made.speeds
     names = {str(item): item for item in compiled.constants}
@@ -187,7 +185,6 @@ def test_a_closed_chain_from_an_accelerometer(segments):
     place = l2*crank.x + l3/2*coupler.x
     felt = place.dt(N).subs(rates).dt(N).subs(rates) + gravity*N.y
     sensor = [felt.dot(coupler.x), felt.dot(coupler.y)]
-    start = consistent_state(compiled, dict(made.start), made.fixed)
     motion = simulate(compiled, 1, start, t_eval=201, **TIGHT)
     data = compiled.values(sensor)(motion.t, motion.x)
     data = data + 0.2*np.random.default_rng(1).normal(size=data.shape)
@@ -264,11 +261,8 @@ def test_a_plot_of_fit_and_residuals(pendulum, swing):
 def test_nine_combinations_of_constants_change_no_motion_of_the_bicycle():
     """Eight of them with the same gravity: they have no effect on rates and
     constraints at random states."""
-    made = model('bicycle')
-    compiled = compile_equations(
-        made.form(UdwadiaKalabaMethod), made.parameters)
+    made, _, compiled, start = kept('bicycle')
     fixed = [x for x in made.fixed if x in compiled.states]
-    start = consistent_state(compiled, dict(made.start), made.fixed)
     functions = [compiled.jacobian(of, compiled.constants)
                  for of in ('rates', 'residuals')]
     rng, places = np.random.default_rng(0), compiled.names.indices(fixed, '')

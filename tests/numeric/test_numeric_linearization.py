@@ -1,6 +1,7 @@
 """A, B, C, D as arrays, against differences of fifty digits."""
 import numpy as np
 import pytest
+from exports import kept
 from mechanisms import m, t, x, y
 from mpmath import matrix, mp
 from scipy.signal import StateSpace, lsim
@@ -109,10 +110,7 @@ def test_ready_models(name, count):
 @pytest.mark.parametrize('cls', [
     LinearMappingMethod, GibbsAppellMethod, VoronetsMethod, RouthMethod])
 def test_formulations_agree(cls):
-    ready = model('four_bar')
-    compiled = compile_equations(
-        ready.form(UdwadiaKalabaMethod), ready.parameters)
-    at = consistent_state(compiled, ready.start, fixed=ready.fixed)
+    ready, _, compiled, at = kept('four_bar')
     wanted = linearize(compiled, at, dependent=['q2', 'q3', 'u2', 'u3'])
     method = ready.form(cls)
     states = method.equations_of_motion.states
@@ -217,11 +215,8 @@ def test_feedback_and_state_space():
 @pytest.mark.slow
 def test_no_multipliers_and_the_partition_of_the_method():
     """As SymPy's linearization of the same model, which needs ``lam``."""
-    ready = model('closed_chain_absolute')
-    method = ready.form(UdwadiaKalabaMethod)
+    ready, method, compiled, at = kept('closed_chain_absolute')
     theirs = ready.form(KanesMethod)
-    compiled = compile_equations(method, ready.parameters)
-    at = consistent_state(compiled, ready.start, fixed=ready.fixed)
     found = linearize(method, at, constants=ready.parameters)
     assert not {*found.states} & {*method._qdep, *method._udep}
     point = dict(zip(compiled.states, at))
@@ -247,9 +242,7 @@ EIGENVALUES = {
 
 @pytest.mark.parametrize('name', ['bicycle', 'bicycle_whole'])
 def test_the_eigenvalues_of_the_benchmark_bicycle(name):
-    ready = model(name)
-    method = ready.form(UdwadiaKalabaMethod)
-    compiled = compile_equations(method, ready.parameters)
+    ready, method, compiled, _ = kept(name)
     for speed, table in EIGENVALUES.items():
         guess = {'u3': speed/0.3, 'u6': speed/0.35}
         if name == 'bicycle_whole':

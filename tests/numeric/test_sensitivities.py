@@ -3,6 +3,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from exports import kept
 from mechanisms import g, l, m, x, y
 from sympy import cos, sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
@@ -11,7 +12,6 @@ from sympy_constrained import GibbsAppellMethod, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, SimulationError,
     UnsupportedFeatureError)
-from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Measurement, Reason, compile_equations, consistent_state, identify,
     linearize, sensitivities, simulate)
@@ -49,10 +49,7 @@ def test_a_closed_form():
     ('four_bar', ['g']), ('rolling_disc', ['g', 'u2']),
     ('massless_coordinate', ['k1'])])
 def test_derivatives_equal_differences_and_stay_on_the_constraints(name, by):
-    made = model(name)
-    compiled = compile_equations(
-        made.form(UdwadiaKalabaMethod), made.parameters)
-    start = consistent_state(compiled, dict(made.start), made.fixed)
+    made, _, compiled, start = kept(name)
     fixed = [s for s in made.fixed if s in compiled.states]
     motion = sensitivities(compiled, 0.5, start, by, fixed=fixed, t_eval=3,
                            **TIGHT)
@@ -94,10 +91,7 @@ def test_a_mass_that_becomes_negative_ends_the_run(by, method):
 
 
 def test_multipliers_have_derivatives_at_all_times():
-    made = model('four_bar')
-    compiled = compile_equations(
-        made.form(UdwadiaKalabaMethod), made.parameters)
-    start = consistent_state(compiled, dict(made.start), made.fixed)
+    _, _, compiled, start = kept('four_bar')
     motion = sensitivities(compiled, 0.5, start, ['g', 'rho'], t_eval=5,
                            **TIGHT)
     values, by = motion.of(compiled.multiplier_names)

@@ -315,7 +315,6 @@ def projected(d, column):
 
 # First order: (4)
 
-
 @cites(4)
 @each_case
 def test_motion(c, mass):
@@ -763,7 +762,6 @@ def test_names_of_the_principle(c, order):
 
 
 # What the text says of the reactions
-
 
 def another(d):
     """Directions of reactions, which are not orthogonal."""

@@ -275,6 +275,11 @@ def general(mode='rolling'):
         x - y).to_matrix(N))
 
 
+@pytest.fixture
+def model():
+    return general()
+
+
 def tangent_matrices(model):
     return [Matrix.hstack(*(v.to_matrix(model.N)
                             for v in side.tangent_vectors()))
@@ -287,8 +292,7 @@ def relative(model):
 
 
 @cites(14)
-def test_contact_closes():
-    model = general()
+def test_contact_closes(model):
     assert vanish(model.apart, model.state)
     C1 = Matrix(model.contact.holonomic_constraints[:3])
     assert vanish(C1 - model.P.dcm(model.N)*model.apart,
@@ -296,10 +300,9 @@ def test_contact_closes():
 
 
 @cites(15, 16)
-def test_relative_velocity():
+def test_relative_velocity(model):
     """With frozen parameters; the arguments end in ``zeta2``, not ``xi2``.
     """
-    model = general()
     X, Y = tangent_matrices(model)
     moving = {**model.state, q1.diff(t): 1, q5.diff(t): 2, xi1.diff(t): 3,
               zeta2.diff(t): 4}
@@ -315,8 +318,7 @@ def test_relative_velocity():
 
 
 @cites(17)
-def test_tangential_velocity_vanishes_in_rolling():
-    model = general()
+def test_tangential_velocity_vanishes_in_rolling(model):
     v, n = relative(model), model.contact.normal.to_matrix(model.N)
     tangential = v - v.dot(n)*n
     moving = {**model.state, q1.diff(t): 1, q3.diff(t): -2}
@@ -347,15 +349,13 @@ def test_normal_velocity_is_the_rate_of_contact():
 
 
 @cites(19)
-def test_relative_velocity_vanishes():
-    model = general()
+def test_relative_velocity_vanishes(model):
     assert vanish(relative(model), model.state)
 
 
 @cites(20, 21)
-def test_traces_match():
+def test_traces_match(model):
     """A vector equation; two conditions in the tangent plane."""
-    model = general()
     X, Y = tangent_matrices(model)
     child, parent = (Matrix([model.state[x.diff(t)] for x in pair])
                      for pair in ((xi1, xi2), (zeta1, zeta2)))
@@ -367,10 +367,9 @@ def test_traces_match():
 
 
 @cites(22)
-def test_pivoting_draws_no_trace():
+def test_pivoting_draws_no_trace(model):
     """``ds1 = ds2 = 0`` where ``om`` is parallel to ``n``; totals need not
     vanish."""
-    model = general()
     n = model.contact.normal.to_matrix(model.N)
     # om = n: the parent turns at 3/5 about x
     turn = Matrix([number(x, model.state) for x in n]) + Matrix(
@@ -386,8 +385,7 @@ def test_pivoting_draws_no_trace():
 
 
 @cites(23)
-def test_traces_have_equal_lengths_and_tangents():
-    model = general()
+def test_traces_have_equal_lengths_and_tangents(model):
     first, second = model.contact.trace_speeds()
     assert vanish([first - second], model.state)
     assert number(first, model.state) > 0.1
@@ -420,9 +418,8 @@ def rank(matrix):
 
 
 @cites(24)
-def test_variation_of_contact():
+def test_variation_of_contact(model):
     """An identity: the displacements of the parameters always exist."""
-    model = general()
     by_q, by_parameters = variations(model)
     X, Y = tangent_matrices(model)
     turn = model.P.dcm(model.N)
@@ -437,9 +434,8 @@ def test_variation_of_contact():
 
 @pytest.mark.slow
 @cites(25, 26)
-def test_virtual_displacements():
+def test_virtual_displacements(model):
     """(24), (25) and the variation of (8) leave the ``dq`` of (26)."""
-    model = general()
     by_q, by_parameters = variations(model)
     X, Y = tangent_matrices(model)
     rolling = evaluated(Matrix.hstack(X, -Y), model.state)      # (25)
@@ -456,9 +452,8 @@ def test_virtual_displacements():
 
 
 @cites(26)
-def test_virtual_displacements_are_those_of_appell_and_chetaev():
+def test_virtual_displacements_are_those_of_appell_and_chetaev(model):
     """``df/dq' = d(x - y)/dq`` identically, as (16) is linear in ``q'``."""
-    model = general()
     chetaev = model.P.dcm(model.N)*relative(model).jacobian(
         [x.diff(t) for x in q])
     A = model.contact.virtual_displacement_matrix(q)

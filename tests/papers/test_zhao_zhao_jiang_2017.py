@@ -464,6 +464,11 @@ EXAMPLES = {
 }
 
 
+@pytest.fixture
+def e(name):
+    return EXAMPLES[name]
+
+
 def numbered(table):
     """Parametrise over examples; the equations stand in the test's name."""
     cites(*(n for numbers in table.values() for n in numbers))
@@ -478,8 +483,7 @@ def equal(left, right):
 
 
 @numbered({1: (50, 51, 52), 2: (57, 58, 59), 3: (65, 66), 4: (68, 69)})
-def test_constraint_of_the_example(name):
-    e = EXAMPLES[name]
+def test_constraint_of_the_example(e, name):
     h = e.hamel()
     A = Matrix([[e.A1, *e.A2]])
     assert equal(h.constraints_jacobian, A)
@@ -490,9 +494,8 @@ def test_constraint_of_the_example(name):
 
 
 @numbered({1: (49,), 3: (64,), 4: (71, 72), 5: (78, 79), 6: (85, 86)})
-def test_inertia_of_the_example(name):
+def test_inertia_of_the_example(e):
     """M = m I, N = 0 and P = 0."""
-    e = EXAMPLES[name]
     system = e.hamel().system
     v = [q.diff(t) for q in e.q]
     assert equal(system.M, e.mass*eye(len(v)))
@@ -503,8 +506,7 @@ def test_inertia_of_the_example(name):
 
 
 @numbered({4: (73, 74, 75), 5: (80, 81, 82), 6: (87, 88, 89)})
-def test_W_of_the_example(name):
-    e = EXAMPLES[name]
+def test_W_of_the_example(e):
     T = e.hamel().embedding.lagrangian
     u = Matrix([dy, dz])
     W1 = hessian(T, list(u))/2
@@ -522,10 +524,9 @@ def test_rate_of_B_in_the_example(name):
 
 
 @numbered({1: (55, 56), 2: (62, 63)})
-def test_force_of_theorem_2_in_the_example(name):
+def test_force_of_theorem_2_in_the_example(e, name):
     """K, and Q1 from (45).  In (55) the sign of K is lost or wrong; with the
     right one (45) is (56).  Neither force makes E vanish."""
-    e = EXAMPLES[name]
     h = e.hamel()
     K = {1: -dx/x, 2: dz/z}[name]
     B = h.embedding.matrix
@@ -540,10 +541,9 @@ def test_force_of_theorem_2_in_the_example(name):
 
 
 @pytest.mark.parametrize('name', EXAMPLES)
-def test_force_that_repairs_the_example(name):
+def test_force_that_repairs_the_example(e, name):
     """By (E4): half of (56) in Example 1, and none in 2, 4, 5 and 6.  The
     printed condition (32) rejects the forces that do exist."""
-    e = EXAMPLES[name]
     force = {1: s**2/x**3, 3: y**2*dy**2/x**3}.get(name)
     if force is None:
         assert e.hamel().embedding.required_force() is None
@@ -556,16 +556,14 @@ def test_force_that_repairs_the_example(name):
 
 
 @numbered({4: (70,), 5: (77,), 6: (84,)})
-def test_forces_of_the_example(name):
-    e = EXAMPLES[name]
+def test_forces_of_the_example(e):
     assert equal(e.hamel().embedding.dropped_forces, [e.force])
     assert equal(e.hamel().embedding.forces, [0, 0])
 
 
 @numbered({3: (67,), 4: (76,), 5: (83,), 6: (90,)})
-def test_discrepancy_of_the_example(name):
+def test_discrepancy_of_the_example(e):
     """E as printed, and as it is: checked against multipliers too."""
-    e = EXAMPLES[name]
     h = e.hamel()
     printed = Matrix(e.printed).xreplace(h.embedding.velocity_map)
     assert equal(h.embedding.paper_discrepancy, printed)
