@@ -672,7 +672,6 @@ def test_a_partition_that_does_not_work_and_one_that_does(name):
 
 # Manners
 
-
 def test_as_many_rows_as_coordinates():
     """Nothing is left to move, and the reaction is known."""
     method = HamelEmbedding(m*vx**2/2, [x], nonhol_coneqs=[vx - sin(t)],

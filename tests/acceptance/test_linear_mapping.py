@@ -126,7 +126,6 @@ def case(integrable, holonomic, block_diagonal):
 
 # Comparison
 
-
 def same(found, wanted, values):
     """Two matrices or scalars at a state."""
     found, wanted = at(found, values), at(wanted, values)
@@ -147,7 +146,6 @@ def free_particle(names):
 
 
 # Case 5: two constraints that move, and a curved parent
-
 
 @case(True, True, True)
 def hoop_on_a_sphere():
@@ -222,7 +220,6 @@ def moving_support_without_drift():
 
 
 # Case 12: autoparallels and geodesics
-
 
 @case(False, True, True)
 def polar():
@@ -465,7 +462,6 @@ def test_16_linearized_hoop(name):
 
 
 # Default names, and what the parts are called
-
 
 @pytest.mark.parametrize('names, L', [
     ((x, y), free_particle((x, y)) + symbols('u1')*x),

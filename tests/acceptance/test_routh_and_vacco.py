@@ -213,7 +213,6 @@ every = pytest.mark.parametrize('name', EVERY)
 
 # Sections 1 to 4: the equations, with any accelerations and multipliers
 
-
 @pytest.mark.parametrize('name', ['braked_skate', 'moving_mixed'])
 def test_energy_and_momenta(name):
     """Of the modified Lagrangian for Vacco, their rates, and the quantity of
@@ -261,7 +260,6 @@ def test_free_directions(name):
 
 # Section 5: conserved quantities
 
-
 def test_conserved_quantities_are_constant_and_none_is_missed():
     wanted = {
         'pendulum': (set(), set()), 'rod': ({'energy'}, {'energy'}),
@@ -304,7 +302,6 @@ def test_for_routh_a_symmetry_must_satisfy_the_constraints():
 
 
 # Section 6: coincidence
-
 
 @pytest.mark.parametrize('rows, answer', [
     ([vx - vy*cos(y)], True),               # two coordinates, always exact
@@ -367,7 +364,6 @@ def test_motion_of_hamiltons_equations(name):
 
 # Call shapes
 
-
 @pytest.mark.parametrize('ignorable', [False, True])
 def test_multipliers_never_take_the_name_of_a_coordinate(ignorable):
     for name in ('mu1', 'lam1', 'p1'):
@@ -400,7 +396,6 @@ def test_vacco_refuses_redundant_rows(what):
 
 
 # What the user can do wrong
-
 
 def test_abnormal_problems():
     """B^T W B vanishes for all states, or nothing moves a direction."""

@@ -34,7 +34,7 @@ def disc(wheel):
     return with_gravity(model)
 
 
-def whipple():
+def whipple(method):
     model = bicycle.WhippleBicycle('bike')
     model.front_frame = bicycle.RigidFrontFrame('front')
     model.rear_frame = bicycle.RigidRearFrame('rear')
@@ -43,7 +43,9 @@ def whipple():
     model.front_tire = bicycle.NonHolonomicTire('ft')
     model.rear_tire = bicycle.NonHolonomicTire('rt')
     model.ground = bicycle.FlatGround('ground')
-    return with_gravity(model)
+    system = with_gravity(model)
+    system.form_eoms(eom_method=method)
+    return system.eom_method
 
 
 def state(method, free, rng):
@@ -108,18 +110,15 @@ def test_rolling_put_in_by_hand_has_no_lagrangian():
 
 def test_bicycle_rolls():
     """One of its rows is redundant: both wheels stay on the ground."""
-    system = whipple()
-    system.form_eoms(eom_method=UdwadiaKalabaMethod)
-    method = system.eom_method
+    method = whipple(UdwadiaKalabaMethod)
     assert len(method.velocity_constraints) == 6
     assert len(method.independent_rows) == 5
-    other = whipple()
-    other.form_eoms(eom_method=GibbsAppellMethod)
+    other = whipple(GibbsAppellMethod)
     compiled = compile_equations(method, numbers(method))
     start = consistent_state(
         compiled, {s: .3 if s in method.q else .5 for s in compiled.states})
     assert compiled.residuals(0, start) == pytest.approx(0, abs=1e-10)
-    again = compile_equations(other.eom_method, numbers(other.eom_method))
+    again = compile_equations(other, numbers(other))
     np.testing.assert_allclose(
         again.rhs(0, start), compiled.rhs(0, start), rtol=1e-8, atol=1e-8)
 
@@ -132,9 +131,7 @@ def numbers(method):
 
 @pytest.mark.slow
 def test_bicycle_has_the_accelerations_of_fifty_digits():
-    system = whipple()
-    system.form_eoms(eom_method=UdwadiaKalabaMethod)
-    method = system.eom_method
+    method = whipple(UdwadiaKalabaMethod)
     _, a = method._call
     reference = Reference.bodies(
         a['frame'], a['bodies'], a['forcelist'], method.q, method.u,

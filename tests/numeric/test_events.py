@@ -104,7 +104,6 @@ def test_events_of_several_functions_are_in_order():
 
 # -- singular configurations -----------------------------------------------
 
-
 def test_a_singular_configuration_is_announced():
     """On x*y = 0 two lines cross at the origin."""
     cross = compile_equations(UdwadiaKalabaMethod(

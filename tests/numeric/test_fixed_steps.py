@@ -1,6 +1,5 @@
 """Fixed steps that keep constraints, energy or the symplectic form."""
 import signal
-import warnings
 from functools import cache
 
 import geometric_systems as systems
@@ -264,6 +263,19 @@ def test_loads_and_inputs_act_with_order_two(integrator):
     assert abs(np.log2(errors[0]/errors[1]) - 2) < 0.1
 
 
+def converges(compiled, t_end, start, integrator, steps):
+    """State and energy, with the square of the step."""
+    end = simulate(compiled, t_end, start, rtol=1e-11, t_eval=[t_end]).x[-1]
+    errors = []
+    for step in steps:
+        motion = simulate(compiled, t_end, start, integrator=integrator,
+                          step=step)
+        assert motion.largest_residual < 1e-12
+        errors.append([np.abs(motion.x[-1] - end).max(),
+                       np.abs(motion.energy_error).max()])
+    return np.abs(np.log2(np.divide(*errors)) - 2).max() < 0.1
+
+
 def test_affine_rows_do_work():
     x, y, z = systems.x, systems.y, systems.z
     method = UdwadiaKalabaMethod(
@@ -271,15 +283,7 @@ def test_affine_rows_do_work():
         nonhol_coneqs=[systems.vx + y*systems.vz - x*sin(symbols('t'))])
     compiled = compile_equations(method, {})
     start = [1, 0.4, 0.2, 0, 0.5, 0]
-    end = simulate(compiled, 4, start, rtol=1e-11, t_eval=[4]).x[-1]
-    errors = []
-    for step in (0.1, 0.05):
-        motion = simulate(compiled, 4, start, step=step,
-                          integrator='lagrange-dalembert')
-        assert motion.largest_residual < 1e-12
-        errors.append([np.abs(motion.x[-1] - end).max(),
-                       np.abs(motion.energy_error).max()])
-    assert np.abs(np.log2(np.divide(*errors)) - 2).max() < 0.1
+    assert converges(compiled, 4, start, 'lagrange-dalembert', (0.1, 0.05))
     with pytest.raises(UnsupportedFeatureError, match='do work'):
         simulate(compiled, 4, start, step=0.1, integrator='discrete-gradient')
 
@@ -297,22 +301,13 @@ SKATE = [0, 0, 0.3, np.cos(0.3), np.sin(0.3), 0.5, 0.4]
      None),
     (systems.PLANE*(1 + sin(systems.theta)**2) + TURN**2/2 - systems.y, BLADE,
      SKATE, [-VX/5, 0, -TURN/5])], ids=['nonlinear', 'moving', 'loads'])
+@pytest.mark.filterwarnings('ignore')     # a convention for loads
 def test_vakonomic_steps_for_other_rows_and_loads(
         lagrangian, row, start, loads):
     q = [systems.x, systems.y, systems.theta][:len(start)//2]
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')         # a convention for loads
-        compiled = compile_equations(VaccoMethod(
-            lagrangian, q, nonhol_coneqs=[row], generalized_forces=loads), {})
-        end = simulate(compiled, 2, start, rtol=1e-11, t_eval=[2]).x[-1]
-        errors = []
-        for step in (0.05, 0.025):
-            motion = simulate(compiled, 2, start, integrator='vakonomic',
-                              step=step)
-            assert motion.largest_residual < 1e-12
-            errors.append([np.abs(motion.x[-1] - end).max(),
-                           np.abs(motion.energy_error).max()])
-    assert np.abs(np.log2(np.divide(*errors)) - 2).max() < 0.1
+    compiled = compile_equations(VaccoMethod(
+        lagrangian, q, nonhol_coneqs=[row], generalized_forces=loads), {})
+    assert converges(compiled, 2, start, 'vakonomic', (0.05, 0.025))
 
 
 def test_moving_constraints_do_work():

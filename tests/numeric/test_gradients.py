@@ -1,6 +1,5 @@
 """Gradients of motions by the adjoint of their steps, and jumps at events."""
 import pickle
-import warnings
 
 import mpmath
 import numpy as np
@@ -293,19 +292,17 @@ def test_a_wall_and_a_force_that_a_table_switches_off():
 
 @pytest.mark.parametrize('span, start, wanted', [
     ((0, 1), [0., 1.], [1.2, 2.]), ((1, 0), [0.64, -0.2], [0.8, -2.])])
+@pytest.mark.filterwarnings('error')
 def test_an_event_where_the_acceleration_jumps(span, start, wanted):
     """It is -2 beyond ``a``; without the event its place has no effect."""
     push = Piecewise((0, x < a), (-2, True))
     method = UdwadiaKalabaMethod(vx**2/2, [x], nonideal_forces=[push])
     arguments, options = (method, span, start), {'constants': {a: 0.4}}
     event = Crossing(x - a, jump={})
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        forward = sensitivities(
-            *arguments, [a], events=event, **options, **TIGHT)
-        motion = simulate(*arguments, events=event, adjoint=True, **options,
-                          **TIGHT)
-        found = [motion.gradient([a], final_cost=q)[a] for q in (x, vx)]
+    forward = sensitivities(*arguments, [a], events=event, **options, **TIGHT)
+    motion = simulate(*arguments, events=event, adjoint=True, **options,
+                      **TIGHT)
+    found = [motion.gradient([a], final_cost=q)[a] for q in (x, vx)]
     np.testing.assert_allclose(forward.dx[-1, :, 0], wanted, rtol=1e-7)
     np.testing.assert_allclose(found, wanted, rtol=1e-7)
     with pytest.warns(UserWarning, match='Accelerations jump.* near t = 0.4'):
@@ -326,6 +323,7 @@ def test_impacts_of_small_vibrations_far_from_the_origin(place):
         -3.56191741e-8, -8.14229957e-7], rtol=1e-4)
 
 
+@pytest.mark.filterwarnings('error')
 def test_an_acceleration_that_jumps_at_a_time_that_does_not_move():
     """It is -e from the time ``a`` on."""
     push = Piecewise((0, t < a), (-e, True))
@@ -333,11 +331,9 @@ def test_an_acceleration_that_jumps_at_a_time_that_does_not_move():
         vx**2/2, [x], nonideal_forces=[push]), 1, [0, 1]
     options = {'constants': {a: 0.4, e: 2}}
     motion = simulate(*arguments, adjoint=True, **options)
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        found = sensitivities(*arguments, [e], **options).dx[-1, 0, 0]
-        assert abs(found + 0.18) < 1e-6
-        assert abs(motion.gradient([e], final_cost=x)[e] + 0.18) < 1e-6
+    found = sensitivities(*arguments, [e], **options).dx[-1, 0, 0]
+    assert abs(found + 0.18) < 1e-6
+    assert abs(motion.gradient([e], final_cost=x)[e] + 0.18) < 1e-6
     with pytest.warns(UserWarning, match='Accelerations jump.* near t = 0.4'):
         sensitivities(*arguments, [a], **options)
 
@@ -392,6 +388,7 @@ def test_python_functions_may_jump_but_have_no_derivatives():
 @pytest.mark.parametrize('force', [
     Max(0, x - a), Piecewise((x - a, x > a), (0, True)),
     (Abs(x - a) + x - a)/2, Max(x - 9, 0, x - a), Max(0, x - a)**2])
+@pytest.mark.filterwarnings('error')
 def test_a_kink_is_reported_where_the_gradient_misses_it(force):
     """Stages beyond the kink, where the stiffness is another."""
     stop = compile_equations(UdwadiaKalabaMethod(
@@ -400,9 +397,7 @@ def test_a_kink_is_reported_where_the_gradient_misses_it(force):
     with pytest.warns(UserWarning, match='a kink near t = 0.2[56]'):
         motion.gradient([a], final_cost=x)
     far = simulate(stop.with_values({a: 9}), 3, [0, 2], adjoint=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        far.gradient([a], final_cost=x)
+    far.gradient([a], final_cost=x)
 
 
 def test_jumps_that_make_no_sense():

@@ -16,6 +16,7 @@ from sympy.physics.mechanics import (                       # noqa: E402
     dynamicsymbols, inertia)
 
 import mechanisms                                           # noqa: E402
+from exports import kept                                    # noqa: E402
 from mechanisms import l, t, x, y                           # noqa: E402
 from sympy_constrained import (                             # noqa: E402
     CircularRim, ConeSurface, CylinderSurface, EllipsoidSurface,
@@ -396,10 +397,7 @@ def rolling():
 
 def ready(name, t_end, **options):
     """A ready model with its motion."""
-    made = model(name)
-    method = made.form(UdwadiaKalabaMethod)
-    compiled = compile_equations(method, made.parameters, made.inputs)
-    start = consistent_state(compiled, made.start, fixed=made.fixed)
+    made, method, compiled, start = kept(name)
     motion = simulate(compiled, t_end, start, **{'t_eval': 201, **options})
     return SimpleNamespace(
         model=made, method=method, motion=motion, compiled=compiled,

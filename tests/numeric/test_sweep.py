@@ -188,7 +188,6 @@ def test_wrong_arguments_raise_before_anything_runs(pendulum, change, message):
 
 # -- what fails ---------------------------------------------------------------
 
-
 @pytest.mark.parametrize('action', ['ignore', 'error'])
 def test_the_trajectory_up_to_a_failure_is_kept(run, action):
     """Also where warnings are errors."""

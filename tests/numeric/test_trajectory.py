@@ -339,7 +339,6 @@ def test_units_are_kept_under_their_names(pendulum):
 
 # -- what is not known -----------------------------------------------------
 
-
 def test_equations_without_an_energy_say_so():
     """Those of SymPy's class carry neither energy nor power."""
     plain = LagrangesMethod(

@@ -163,7 +163,6 @@ def test_an_inconsistent_start(make, off, row, constants):
 
 # Where the multiplier cancels the mass
 
-
 @pytest.mark.parametrize('options', [
     {}, {'method': 'Radau'}, {'max_step': 0.01}, {'stabilization': None}])
 def test_a_singular_state_on_the_way(options):

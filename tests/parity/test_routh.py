@@ -77,7 +77,6 @@ CALLS = {f.__name__: f for f in (moving_ice, everything, charge)}
 
 # Numbers
 
-
 @functools.cache
 def given(name):
     return ready.InVelocities(MODELS[name]())
@@ -101,7 +100,6 @@ both = pytest.mark.parametrize('key', METHODS)
 
 
 # Which models
-
 
 @both
 @pytest.mark.parametrize('name', REFUSED)

@@ -103,7 +103,6 @@ def test_massless_coordinate_has_no_inverse_mass_matrix():
 
 # Nonlinear and acceleration-level rows
 
-
 @pytest.mark.slow
 def test_bicycle_upstream_is_silently_wrong_with_its_default_solver():
     m = model('bicycle')

@@ -217,7 +217,6 @@ def test_solve_multipliers(shape):
 
 # Redundant rows
 
-
 @both
 def test_rows_that_kanes_method_repeats_are_no_redundant_rows(key):
     """``velocity_constraints`` holds the differentiated holonomic rows: as
@@ -234,7 +233,6 @@ def test_rows_that_kanes_method_repeats_are_no_redundant_rows(key):
 
 
 # Lagrangians that are not a quadratic form
-
 
 def test_rays_of_light_are_vakonomic():
     """Fermat's principle, ``L = n`` at constant speed: there is no mass

@@ -202,11 +202,10 @@ ROLLING = {'rolling_disc': (3, 4, 5), 'rolling_disc_lagrange': (3, 4, 5),
 
 
 @pytest.mark.parametrize('name', MODELS)
+@pytest.mark.filterwarnings('ignore')
 def test_every_ready_model_is_classified(name):
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
-        ready = model(name)
-        found = classify_constraints(ready)
+    ready = model(name)
+    found = classify_constraints(ready)
     given = ready.arguments
     count = len(given.get('hol_coneqs') or given.get(
         'configuration_constraints') or ())
@@ -534,6 +533,7 @@ def test_rows_that_are_not_linear(row, remark):
     assert remark in nonlinear_remark(space, space.nonlinear[0])
 
 
+@pytest.mark.filterwarnings('ignore')
 def test_kinematics_that_are_not_linear_leave_no_form():
     """With x' = u + u**2 the row u = v is none in x', y'."""
     u, v = dynamicsymbols('u v')
@@ -541,11 +541,9 @@ def test_kinematics_that_are_not_linear_leave_no_form():
     O.set_vel(N, 0)
     P = Particle('P', O.locatenew('P', x*N.x + y*N.y), 1)
     for more, kind in ((u**2, 'nonlinear'), (0*u, 'exact')):
-        with warnings.catch_warnings():
-            warnings.simplefilter('ignore')
-            found = classify_constraints(GibbsAppellMethod(
-                N, [x, y], [u, v], [X - u - more, Y - v], bodies=[P],
-                nonholonomic_constraints=[u - v]))
+        found = classify_constraints(GibbsAppellMethod(
+            N, [x, y], [u, v], [X - u - more, Y - v], bodies=[P],
+            nonholonomic_constraints=[u - v]))
         assert kinds(found) == [kind]
     assert (found.rows[0].integral - x + y).is_zero
 
@@ -627,11 +625,10 @@ def test_an_integrable_row_is_told_once():
     assert 'drifts. Give -R*z(t) + x(t) - c' in text
 
 
+@pytest.mark.filterwarnings('error')
 def test_constructing_a_method_gives_no_warning():
     """Rolling on a line is integrable and harmless."""
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        system([x, y, z], [X - R*Z])
+    system([x, y, z], [X - R*Z])
 
 
 # -- texts ---------------------------------------------------------------

@@ -265,7 +265,6 @@ def a_coordinate_that_moves_by_itself():
 
 # Models whose bodies share points and frames
 
-
 def gimbals(x, *axes):
     frames = [x.N]
     for q, axis in zip(Q, axes):
@@ -386,7 +385,6 @@ def test_composites_need_fewer_operations_for_a_long_chain():
 
 
 # Loads that contain accelerations
-
 
 def inerter(cls, opposite=True, power=1):
     """Two sliding masses; the force between them is ``b*(a2 - a1)``."""
