@@ -127,7 +127,7 @@ SHAPES = {
         velocity_constraints=[(P, x*N.x + 2*y*N.y, y*v)]),
     'Force': lambda: kane(forcelist=[Force(P, -m*g*N.y)]),
     'bodies stand for their centres': lambda: kane(
-        forcelist=[(BOB, -m*g*N.y)]),
+        forcelist=[Force(BOB, -m*g*N.y)]),
     'solver arguments of upstream': lambda: kane(
         kd_eqs_solver='LU', constraint_solver='CRAMER',
         explicit_kinematics=False),
