@@ -154,9 +154,8 @@ CONTACTS = (
          lambda: contact(formulation='augmented').solve_contact({}, {}),
          MissingIngredientError, '`guess` has no number',
          'place near the contact', 'add them'),
-    Case('the start of a contact in a list',
-         lambda: contact().solve_contact([1], {z: 1}), TypeError,
-         '`values`', 'is [1]', 'Give a dictionary'),
+    Case('the start of a contact in a list', lambda: contact().solve_contact(
+        [1], {z: 1}), TypeError, '`values`', 'is [1]', 'Give a dictionary'),
 )
 
 
