@@ -204,12 +204,18 @@ def solve_small(matrix, right) -> Matrix:
     return Matrix([[d, -b], [-c, a]])*right/(a*d - b*c)
 
 
-def positive(value, name) -> Expr:
-    """A dimension as an expression; raise if it cannot be positive."""
+def scalar(value, name, wanted='positive dimension') -> Expr:
+    """A number or expression as an expression."""
     found = as_expression(value)
     if not isinstance(found, Expr):
         raise TypeError(f"`{name}` is {value!r}, not a number or expression. "
-                        "Give a positive dimension.")
+                        f"Give a {wanted}.")
+    return found
+
+
+def positive(value, name) -> Expr:
+    """A dimension as an expression; raise if it cannot be positive."""
+    found = scalar(value, name)
     if found.is_extended_nonpositive or found.is_finite is False or (
             found.is_extended_real is False or found is S.NaN):
         raise ValueError(f"`{name}` is {found}. Give a positive dimension.")

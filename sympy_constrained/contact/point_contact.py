@@ -7,7 +7,8 @@ from sympy.physics.mechanics import dynamicsymbols
 from sympy.physics.vector import Vector, cross
 
 from ..errors import MissingIngredientError, UnsupportedFeatureError
-from ..model.call_signatures import as_list, check_choice, check_frame
+from ..model.call_signatures import (
+    as_dictionary, as_list, check_choice, check_frame)
 from .bodies import check_attached, check_connected, check_pair
 from .closest_points import ContactFinder, check_regular, row_spaces
 from .geometry import vanishes, vector
@@ -287,6 +288,8 @@ class PointContact(ContactKinematics, ContactReactions):
         A :exc:`.ConstraintError` is raised if all are on the wrong side, with
         penetration or not nearest, or if the contact is a line or a face.
         """
+        values = as_dictionary(values, 'values')
+        guess = as_dictionary(guess, 'guess')
         missing = [str(x) for x in self.coordinates if x not in guess]
         if missing:
             raise MissingIngredientError(

@@ -10,6 +10,7 @@ from sympy.physics.mechanics import Force, LagrangesMethod, dynamicsymbols
 from .. import _compat
 from ..errors import ConstraintError, UnsupportedFeatureError, warn
 from ..graph import GraphBuilder, read
+from .geometry import scalar
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +131,9 @@ class ContactReactions:
     def slip_event(self, method, compiled, friction, terminal=True):
         """Event for ``simulate``: friction exceeds ``friction*N``.
 
-        A row of rolling that the method does not have carries no force.
+        ``friction`` is a number or an expression of constants, inputs, states
+        and time of ``compiled``. A row of rolling that the method does not
+        have carries no force.
         """
         rows = find_rows(method, [
             row for row in self.nonholonomic_constraints
@@ -140,14 +143,17 @@ class ContactReactions:
                 f"{self.name} slides, so it cannot begin to slip. Choose the "
                 "mode 'rolling'.")
         weights = self._normal_weights(method)
+        friction = scalar(friction, 'friction', 'coefficient of friction')
+        expression(compiled, friction)      # raise before the run
 
         def make(compiled):
+            limit = expression(compiled, friction)
             forces = self._forces(method, compiled, weights, *(
                 [(k, 1)] for k in rows if k is not None))
 
             def excess(t, x):
                 normal, *others = forces(t, x)
-                return math.hypot(*others) - friction*normal
+                return math.hypot(*others) - limit(t, x)*normal
 
             return excess
 

@@ -203,9 +203,10 @@ def test_reactions_of_methods_without_them_are_refused():
             contact.normal_reaction(method)
     other = ball()
     other.touch(other.plane(), other.surface, mode='sliding')
-    method = other.method()
     with pytest.raises(ConstraintError, match='cannot begin to slip'):
-        other.contacts[0].slip_event(method, compile_equations(method), 0.5)
+        other.contacts[0].slip_event(other.method(), None, 0.5)
+    with pytest.raises(TypeError, match="'high'.* a coefficient of friction"):
+        contact.slip_event(scene.method(), None, 'high')
     other.touch(other.plane(), other.surface, mode='sliding')
     compiled = compile_equations(other.method())
     event = other.contacts[0].lift_off_event(other.method(), compiled)
@@ -330,8 +331,7 @@ def test_touch_down(formulation, monkeypatch):
     contact = scene.touch(scene.plane(), scene.surface,
                           formulation=formulation)
     scene.contacts.clear()
-    values = dict(zip(scene.q, (0, 0, 1, 0.3, 0.7, 0.5)))
-    values.update(dict.fromkeys(scene.u, 0.))
+    values = dict(zip((*scene.q, *scene.u), (0, 0, 1, .3, .7, .5, *[0.]*6)))
     height = STATES[ellipsoid]['height'][0]
     guess = dict(zip(contact.coordinates, GUESS[ellipsoid]))
     event = contact.touch_down_event(compile_equations(free), guess)

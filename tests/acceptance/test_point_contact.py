@@ -187,7 +187,7 @@ def test_b_rolling_off_the_top(k, cosine):
     assert math.isclose(run[scene.q[2]][-1]/radius, expected, rel_tol=1e-7)
     assert math.isclose(2/(3 + k), cosine)
     # Before that, friction has exceeded any cone.
-    slip = contact.slip_event(method, compiled, 0.5)
+    slip = contact.slip_event(method, event.compiled, weight/4)
     early = simulate(compiled, 20, values, events=slip, rtol=1e-10)
     assert early.t[-1] < run.t[-1]
     tilt = math.acos(early[scene.q[2]][-1]/radius)

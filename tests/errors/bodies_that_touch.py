@@ -61,9 +61,8 @@ CONTACTS = (
          'let the frame and the point move instead'),
     Case('a radius that is zero', lambda: SphereSurface(B, C, 0), ValueError,
          '`radius`', 'is 0', 'Give a positive dimension'),
-    Case('a radius that is a text', lambda: SphereSurface(B, C, 'R'),
-         TypeError, "`radius` is 'R',", 'not a number or expression',
-         'Give a positive dimension'),
+    Case('a text for a radius', lambda: SphereSurface(B, C, 'R'), TypeError,
+         "`radius` is 'R',", 'not a number or expression', 'Give a positive'),
     Case('the half-angle of a cone in degrees',
          lambda: ConeSurface(B, C, 30, B.y), ValueError, '`half_angle`',
          'is 30', 'Give an angle between 0 and pi, in radians'),
@@ -144,10 +143,9 @@ CONTACTS = (
          UnsupportedFeatureError, 'ConeSurface has', 'no support function',
          "It meets a plane in the formulations 'augmented'"),
     Case('the normal reaction of a method without the contact',
-         lambda: contact().normal_reaction(flat()),
-         ConstraintError, 'The rows of contact are not among those of',
-         'the method, so its reaction is not known',
-         'Pass `holonomic_constraints` and'),
+         lambda: contact().normal_reaction(flat()), ConstraintError,
+         'The rows of contact are not among those of the method',
+         'so its reaction is not known', 'Pass `holonomic_constraints` and'),
     Case('the normal reaction of what is no method',
          lambda: contact().normal_reaction(3), UnsupportedFeatureError,
          'int has no', 'multipliers that are reactions',
@@ -156,6 +154,8 @@ CONTACTS = (
          lambda: contact(formulation='augmented').solve_contact({}, {}),
          MissingIngredientError, '`guess` has no number',
          'place near the contact', 'add them'),
+    Case('the start of a contact in a list', lambda: contact().solve_contact(
+        [1], {z: 1}), TypeError, '`values`', 'is [1]', 'Give a dictionary'),
 )
 
 
