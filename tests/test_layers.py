@@ -43,8 +43,8 @@ USES_ARRAYS = {'numeric', 'interop', 'optimal', 'scene', 'plotting',
                'comparison', 'report', '__main__'}
 
 # Calls that may hang on the matrices of a model, or decide by luck.
-FORBIDDEN_CALLS = {'simplify', 'trigsimp', 'inv', 'pinv', 'inverse_ADJ',
-                   'inverse_GE', 'inverse_LU'}
+FORBIDDEN_CALLS = {'simplify', 'trigsimp', 'inv', 'pinv', 'det',
+                   'inverse_ADJ', 'inverse_GE', 'inverse_LU'}
 
 
 def unit(parts):

@@ -64,9 +64,8 @@ def principal(surface):
             f"The normal of {type(surface).__name__} vanishes: its tangent "
             "vectors are parallel. Give a chart with independent tangent "
             "vectors.")
-    shape = surface.shape_operator()
-    mean = shape.trace()/2
-    root = sqrt(mean**2 - shape.det())
+    mean = surface.shape_operator().trace()/2
+    root = sqrt(mean**2 - surface.gaussian_curvature())
     return [mean + root, mean - root]
 
 

@@ -112,7 +112,8 @@ class ParametricSurface(ContactGeometryBase):
 
     def gaussian_curvature(self) -> Expr:
         """The product of the principal curvatures."""
-        return self.shape_operator().det()
+        a, b, c, d = self.shape_operator()
+        return a*d - b*c                # `det` of SymPy simplifies
 
     def connection_form(self) -> Matrix:
         """``dot(d e1/d xi_j, n x e1)`` of the first unit tangent, (1, 2)."""
