@@ -344,6 +344,10 @@ def test_a_motion_that_is_not_steady(bicycle):
     with pytest.raises(ConstrainedDynamicsError, match='depend on q2'):
         steady_motions(bicycle, {'u3': 10, 'u6': 8.57}, fill=0,
                        cyclic=['q1', 'q2'], fixed=['u3'])
+    top = model('heavy_top')            # upright, where its angles lock
+    with pytest.raises(ConstraintError, match='have no value.*a quaternion'):
+        equilibria(top.form(UdwadiaKalabaMethod), top.start,
+                   constants=top.parameters)
 
 
 @pytest.mark.parametrize('place', [1, 1e-3])

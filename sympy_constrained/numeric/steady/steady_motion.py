@@ -438,9 +438,12 @@ def _not_found(conditions, point, columns):
         conditions.columns) else ''
     return ConstraintError(
         f"No steady motion was found near the guess: closest to one, {text} "
-        "remain (relative to their derivatives). Either none exists "
-        f"there{held}, such as with friction "
-        "and no drive, or the guess is far from it. Try other guesses, or "
-        "hold other states; name in `cyclic` coordinates that may advance "
-        "although the equations contain them.", rows=rows,
+        "remain (relative to their derivatives). " + (
+            "They vanish only where the equations have no value, such as "
+            "those of Euler angles in gimbal lock. Use other coordinates, "
+            "such as a quaternion." if value.max() < NULL else
+            f"Either none exists there{held}, such as with friction "
+            "and no drive, or the guess is far from it. Try other guesses, or "
+            "hold other states; name in `cyclic` coordinates that may advance "
+            "although the equations contain them."), rows=rows,
         state=conditions.parts(point)[0])
