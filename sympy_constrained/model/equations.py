@@ -13,6 +13,11 @@ from ..graph.graph import output
 OUTPUTS = ('rates', 'W', 'r', 'holonomic', 'velocity', 'holonomic_jacobian',
            'velocity_jacobian', 'M', 'Q', 'A', 'b', 'energy', 'power')
 
+UNREAD = (
+    "The equations of {} contain its constraints only at the level of "
+    "accelerations, so the states found here need not satisfy them. To "
+    "include them, use `UdwadiaKalabaMethod.from_method(method)`.")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EquationsOfMotion:
@@ -82,6 +87,8 @@ class EquationsOfMotion:
     copies : int
         Number of equal diagonal blocks of a lower block triangular ``W``: 1,
         but more in variational equations.
+    unread : str
+        Shown where states are sought, if constraints are not in the graph.
 
     """
 
@@ -101,6 +108,7 @@ class EquationsOfMotion:
     warning: str = ''
     symbols: tuple = ()
     copies: int = 1
+    unread: str = ''
 
     def __post_init__(self):
         missing = [name for name in OUTPUTS if name not in self.graph.outputs]
@@ -262,7 +270,10 @@ class EquationsOfMotion:
         """Equations of a ``KanesMethod`` or ``LagrangesMethod`` object.
 
         SymPy's own equations in our form, to be integrated and compared
-        with the same tools. They have been formed by the method.
+        with the same tools. They have been formed by the method. They do not
+        contain the constraints of positions and velocities, so a start is
+        not checked, and searches of states give a warning;
+        ``UdwadiaKalabaMethod.from_method(method)`` reads them.
 
         Examples
         ========
@@ -306,7 +317,9 @@ class EquationsOfMotion:
             'A': (left[o:], o), 'b': (r[o:], 1)})
         return cls(graph, q, u, q + u,
                    tuple(derivative(x, time) for x in u) + lam, lam,
-                   tuple(f'row {i}' for i in range(len(lam))))
+                   tuple(f'row {i}' for i in range(len(lam))),
+                   unread=UNREAD.format(type(method).__name__) if (
+                       _compat.has_constraints(method)) else '')
 
 
 def parts_of(method):

@@ -112,9 +112,9 @@ def test_states_and_unknowns(name):
     assert eom.W.shape == (o + extra, o + extra)
     assert eom.r.shape == eom.z.shape == (o + extra, 1)
     outputs = eom.graph.outputs
-    assert outputs['M'] == (o, o) and outputs['Q'] == (o, 1)
-    assert outputs['A'] == (extra, o) and outputs['b'] == (extra, 1)
-    assert outputs['rates'] == (len(eom.q), 1)
+    assert [outputs[name] for name in ('M', 'Q', 'A', 'b', 'rates')] == [
+        (o, o), (o, 1), (extra, o), (extra, 1), (len(eom.q), 1)]
+    assert bool(eom.unread) == (extra or 'dependent' in name)
     assert set(outputs) == {
         'rates', 'W', 'r', 'M', 'Q', 'A', 'b', 'holonomic', 'velocity',
         'holonomic_jacobian', 'velocity_jacobian', 'energy', 'power'}

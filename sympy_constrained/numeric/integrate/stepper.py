@@ -429,7 +429,15 @@ class Run(Integration):
             is_exact &= self.passages.condition(
                 t, y[:, :self.size]) >= 2*self.passages.edge
         with self.stopping():
-            self.records.add(t, y, is_exact, rates)
+            try:
+                self.records.add(t, y, is_exact, rates)
+            except ConstrainedDynamicsError:
+                if len(t) == 1:
+                    raise
+                self.first = None
+                for k in range(len(t)):         # up to the one that fails
+                    self.t, self.last = float(t[k]), y[k]
+                    self.records.add(t[k:k + 1], y[k:k + 1], is_exact[k:k + 1])
         self.first = None
 
     def record_first(self):
