@@ -178,9 +178,8 @@ class ContactFinder:
         return None
 
     def settled(self, known, x):
-        """Where the residuals vanish, by damped Newton steps, or None.
-
-        ``findroot`` of mpmath shortens a step without end.
+        """Where the residuals vanish, by Newton steps that are shortened a few
+        times (``findroot`` of mpmath takes a hundred), or None.
         """
         f = self.at('f', known, x)
         for _ in range(STEPS):

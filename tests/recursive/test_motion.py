@@ -190,6 +190,25 @@ def test_outputs_in_line_give_a_warning():
             *(in_line + 1e-14*np.arange(-3, 4)), 1.])
 
 
+@pytest.mark.filterwarnings('error')
+@pytest.mark.parametrize('size, stiffness', [(1, 1e8), (1e3, 1e5), (1e6, 1e4)])
+def test_a_stiff_spring_gives_no_warning(size, stiffness):
+    """Two sliders on a rod, almost at rest; in metres, mm and micrometres."""
+    x, y, u, v = dynamicsymbols('x y u v')
+    N, O = ReferenceFrame('N'), Point('O')
+    A, B = O.locatenew('A', x*N.x), O.locatenew('B', y*N.y)
+    for point, velocity in (O, 0*N.x), (A, u*N.x), (B, v*N.y):
+        point.set_vel(N, velocity)
+    equations = compile_equations(UdwadiaKalabaMethod(
+        N, [x, y], [u, v], [x.diff() - u, y.diff() - v],
+        bodies=[Particle('A', A, 1), Particle('B', B, 1)],
+        forcelist=[(A, stiffness*(0.6*size - x)*N.x)],
+        configuration_constraints=[x**2 + y**2 - size**2],
+        velocity_constraints=[x*u + y*v]), recursion=True)
+    simulate(equations, 0.3, [0.6*size, 0.8*size, 1e-6*size, -0.75e-6*size],
+             initial='project', t_eval=31)
+
+
 @pytest.mark.parametrize('times', [None, [1.], [0.1, 0.2, 1.]])
 def test_a_row_without_residuals_begins_to_act(times):
     """No projection shows it, and no output lies where it acts."""

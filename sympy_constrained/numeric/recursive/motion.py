@@ -23,8 +23,8 @@ MOST_NUMBERS = 2**22
 # named if it fails.
 NEWTON, HALVINGS, MOST_NAMED = 50, 10, 4
 # A change of coordinates, a relative one of speeds, and the relative change of
-# rates that these must not cause.
-SHIFT, NUDGE, NOISY = 1e-12, 1e-9, 1e-5
+# rates that is noise.
+SHIFT, NUDGE, NOISY = 1e-10, 1e-9, 1e-5
 # The largest part of a row across others that is ignored far from the
 # constraints, squared.
 MOST = 0.01
@@ -322,17 +322,21 @@ class RecursiveRun(BlockRun):
                 self.noisy.append(t)
 
     def is_noise(self, t, x):
-        """Whether tiny changes of the state change rates: a near singularity.
-
-        Speeds alone do not show it where rates are noise already.
+        """Whether tiny changes of speeds change rates, or those of coordinates
+        do so not in proportion: a near singularity.
         """
         q, n = len(self.equations.coordinates), len(x)
-        y, p = x.copy(), self.equations.p
-        y[:q] += SHIFT*np.cos(2.4*np.arange(q))*np.maximum(1., abs(x[:q]))
-        y[q:] *= 1 + NUDGE*np.cos(2.4*np.arange(n - q))
-        (_, here), (_, there) = self.function(t, x, p), self.function(t, y, p)
-        far, size = abs(there - here), abs(here)
-        return (far[n:].max(initial=0.) > NOISY*size[n:].max(initial=0.)
+        wave = np.cos(2.4*np.arange(n))
+        shift = SHIFT*wave[:q]*np.maximum(1., abs(x[:q]))
+
+        def rates(step, nudge=0.):
+            y = np.append(x[:q] + step*shift, x[q:]*(1 + nudge*wave[:n - q]))
+            return self.function(t, y, self.equations.p)[1]
+
+        here = rates(0)
+        far = np.maximum(abs(rates(0, NUDGE) - here),
+                         abs(rates(1) - 2*here + rates(-1)))
+        return (far[n:].max(initial=0.) > NOISY*abs(here[n:]).max(initial=0.)
                 and far[:n].max() > NOISY*size_of(here[:n]))
 
     def add_last(self):

@@ -18,8 +18,9 @@ from .conditions import NULL, Conditions, cyclic_coordinates
 
 # Relative difference of states below which steady motions are the same.
 SAME = 1e-6
-# Further starts of a search, and their distance in sizes of the unknowns.
-STARTS, ASIDE = 16, 0.3
+# Further starts of a search, their distance in sizes of the unknowns, and that
+# of what they may find, relative to the guess or absolute.
+STARTS, ASIDE, FAR = 16, 0.3, 2.
 # A real part below this part of the norm of the matrix is zero.
 ZERO = 1e-7
 # Distances from a singular state, at which accelerations are compared.
@@ -222,8 +223,8 @@ def steady_motions(model, near, *, fixed=(), cyclic=None, fill=None,
         Or what :func:`~sympy_constrained.numeric.compile_equations` takes,
         with its ``constants`` and ``inputs``.
     near : mapping, sequence, or a list of them
-        Guesses of the states, by SymPy object or name. A guess that leads to
-        nothing is searched around.
+        Guesses of the states, by SymPy object or name. A single guess that
+        leads to nothing is searched around.
     fixed : iterable of states or names
         States that keep the value of the guess.
     cyclic : iterable of coordinates or names, optional
@@ -308,7 +309,7 @@ def _found(conditions, near, fixed, fill):
         x = names.vector(guess, 'near', default)
         x[list(resting)] = 0.
         try:
-            motion = _search(conditions, x, p, fixed)
+            motion = _search(conditions, x, p, fixed, STARTS*(len(near) == 1))
         except ConstraintError as error:
             failed = error
             continue
@@ -333,20 +334,23 @@ def _warn_of_jumps(conditions, found):
              "either sign.")
 
 
-def _search(conditions, x, p, fixed):
+def _search(conditions, x, p, fixed, beside):
     compiled = conditions.compiled
     free = [np.array([k for k in index if k in conditions.columns
                       and k not in fixed], dtype=int)
             for _, index in compiled.levels]
-    x = project(compiled, 0., x, p, free).x
+    guess, x = x, project(compiled, 0., x, p, free).x
     point = np.concatenate([x, np.zeros(len(compiled.multiplier_names)), p])
     value, slopes = conditions(point)
     lam = slice(conditions.count, conditions.size)
     point[lam] = np.linalg.lstsq(slopes[:, lam], -value, rcond=None)[0]
     columns = conditions.columns[~np.isin(conditions.columns, fixed)]
-    for start in _starts(conditions, point, columns):
+    states = columns[columns < conditions.count]
+    reach = FAR*np.maximum(1., np.abs(guess[states]))
+    for k, start in enumerate(_starts(conditions, point, columns, beside)):
         solved = conditions.solved(start, columns)
-        if solved is not None:
+        if solved is not None and (k < 2 or np.all(np.abs(
+                solved[states] - guess[states]) <= reach)):
             break
     else:
         if len(columns):
@@ -358,7 +362,7 @@ def _search(conditions, x, p, fixed):
     return SteadyMotion(conditions, solved)
 
 
-def _starts(conditions, point, columns):
+def _starts(conditions, point, columns, count):
     """The guess, then points of least squares, from it and from beside it."""
     yield point
     if not len(columns):
@@ -366,7 +370,7 @@ def _starts(conditions, point, columns):
     yield conditions.nearest(point, columns)
     random, sizes = np.random.default_rng(0), conditions.scales(
         point, columns)[1]
-    for _ in range(STARTS):
+    for _ in range(count):
         beside = point.copy()
         beside[columns] += ASIDE*sizes*random.uniform(-1, 1, len(columns))
         with suppress(NotFiniteError):
