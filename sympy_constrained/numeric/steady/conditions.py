@@ -16,8 +16,9 @@ from ..tolerances import ROUNDING
 STEPS, TRIES = 30, 300
 # Singular values below this part of the largest one are zero.
 NULL = 1e-9
-# Distance of the point beside, in sizes of the unknowns.
-BESIDE = 0.1
+# Distance of the point beside, and of further starts of a search, in sizes of
+# the unknowns.
+BESIDE, ASIDE = 0.1, 0.3
 # Parts of the sizes of the unknowns by which the speeds move to find jumps of
 # forces: a jump keeps more than half its size, and is larger than ``NULL``.
 NEAR = 1e-6, 1e-10
@@ -173,6 +174,20 @@ class Conditions:
             lambda values: self.slopes(at(values), columns)/norms[:, None],
             x_scale='jac', xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=TRIES)
         return at(found.x)
+
+    def starts(self, point, columns, count):
+        """The guess, then points of least squares, from it and beside it."""
+        yield point
+        if not len(columns):
+            return
+        yield self.nearest(point, columns)
+        random, (_, sizes) = np.random.default_rng(0), self.scales(
+            point, columns)
+        for _ in range(count):
+            beside = point.copy()
+            beside[columns] += ASIDE*sizes*random.uniform(-1, 1, len(columns))
+            with suppress(NotFiniteError):
+                yield self.nearest(beside, columns)
 
     def directions(self, point, columns):
         """Directions of the family in ``columns``, orthonormal in states and

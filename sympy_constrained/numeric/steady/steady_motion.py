@@ -6,8 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...errors import (
-    ConstrainedDynamicsError, ConstraintError, NotFiniteError, warn)
+from ...errors import ConstrainedDynamicsError, ConstraintError, warn
 from ..compiled import compile_equations
 from ..linearization import linearize
 from ..manifold.projection import distances, project
@@ -18,9 +17,9 @@ from .conditions import NULL, Conditions, cyclic_coordinates
 
 # Relative difference of states below which steady motions are the same.
 SAME = 1e-6
-# Further starts of a search, their distance in sizes of the unknowns, and that
-# of what they may find, relative to the guess or absolute.
-STARTS, ASIDE, FAR = 16, 0.3, 2.
+# Further starts of a search, and the distance of what they may find, absolute
+# or relative to the guess.
+STARTS, FAR = 16, 2.
 # A real part below this part of the norm of the matrix is zero.
 ZERO = 1e-7
 # Distances from a singular state, at which accelerations are compared.
@@ -347,7 +346,7 @@ def _search(conditions, x, p, fixed, beside):
     columns = conditions.columns[~np.isin(conditions.columns, fixed)]
     states = columns[columns < conditions.count]
     reach = FAR*np.maximum(1., np.abs(guess[states]))
-    for k, start in enumerate(_starts(conditions, point, columns, beside)):
+    for k, start in enumerate(conditions.starts(point, columns, beside)):
         solved = conditions.solved(start, columns)
         if solved is not None and (k < 2 or np.all(np.abs(
                 solved[states] - guess[states]) <= reach)):
@@ -360,21 +359,6 @@ def _search(conditions, x, p, fixed, beside):
     _check_units(conditions, solved)
     _check_balance(conditions, solved)
     return SteadyMotion(conditions, solved)
-
-
-def _starts(conditions, point, columns, count):
-    """The guess, then points of least squares, from it and from beside it."""
-    yield point
-    if not len(columns):
-        return
-    yield conditions.nearest(point, columns)
-    random, sizes = np.random.default_rng(0), conditions.scales(
-        point, columns)[1]
-    for _ in range(count):
-        beside = point.copy()
-        beside[columns] += ASIDE*sizes*random.uniform(-1, 1, len(columns))
-        with suppress(NotFiniteError):
-            yield conditions.nearest(beside, columns)
 
 
 def _check_cyclic(conditions, point):
