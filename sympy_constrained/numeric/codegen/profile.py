@@ -72,29 +72,47 @@ def factorize(work, tables):
         work[count:], work[count + n:], work[count + 2*n:])
     for i in range(n):
         at, low = start[i], first[i]
-        for j in range(low, i):
-            begin, other, total = max(low, first[j]), start[j], 0.
-            one, two = work[at + begin:at + j], work[other + begin:other + j]
-            for k in range(len(one)):
-                total += one[k]*two[k]
-            work[at + j] -= total
-        pivot = work[at + i]
+        j = low
+        while j < i:                    # two columns at once are quicker
+            begin, one, total = max(low, first[j]), start[j], 0.
+            if j + 1 < i and max(low, first[j + 1]) == begin:
+                two, other = start[j + 1], 0.
+                x = work[at + begin:at + j]
+                y = work[one + begin:one + j]
+                z = work[two + begin:two + j]
+                for k in range(len(x)):
+                    total += x[k]*y[k]
+                    other += x[k]*z[k]
+                work[at + j] -= total
+                work[at + j + 1] -= other + work[at + j]*work[two + j]
+                j += 2
+            else:
+                x = work[at + begin:at + j]
+                y = work[one + begin:one + j]
+                for k in range(len(x)):
+                    total += x[k]*y[k]
+                work[at + j] -= total
+                j += 1
+        row = work[at + low:at + i]
+        above = pivots[low:i]
+        known = right[low:i]
+        pivot, value = work[at + i], right[i]
         size = abs(pivot)
-        for j in range(low, i):
-            product = work[at + j]
-            work[at + j] = product/pivots[j]
-            product *= work[at + j]
-            pivot -= product
-            size += abs(product)
-        pivots[i], sizes[i] = pivot, size
-        for k in range(low, i):
-            right[i] -= work[at + k]*right[k]
+        for k in range(len(row)):
+            entry = row[k]
+            factor = row[k] = entry/above[k]
+            pivot -= entry*factor
+            size += abs(entry*factor)
+            value -= factor*known[k]
+        pivots[i], sizes[i], right[i] = pivot, size, value
     for i in range(n):
         right[i] /= pivots[i]
     for i in range(n - 1, -1, -1):
-        at, value = start[i], right[i]
-        for k in range(first[i], i):
-            right[k] -= work[at + k]*value
+        row = work[start[i] + first[i]:start[i] + i]
+        known = right[first[i]:i]
+        value = right[i]
+        for k in range(len(row)):
+            known[k] -= row[k]*value
 
 
 @lru_cache(maxsize=None)
