@@ -394,7 +394,9 @@ def numerical_rank(sigma):
             f"singular values are {', '.join(f'{x:.0e}' for x in ratio[-3:])}"
             ", without a clear gap to zero. Usually masses or lengths "
             "differ by many powers of ten, or the state is close to "
-            "a singular one. Choose other units or another state.",
+            "a singular one: choose other units or another state. Or the "
+            "model is a chain of a hundred bodies and more: compile it with "
+            "recursion=True.",
             singular_values=tuple(sigma))
     return rank
 
