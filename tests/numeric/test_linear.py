@@ -205,6 +205,22 @@ def test_no_gap_no_rank():
         numerical_rank(np.array([1., 3e-10, 5e-11]))
 
 
+@pytest.mark.parametrize('n', [60, 100])
+def test_long_chains_are_regular(n):
+    """Bars in a line, by relative angles: only singular values are small."""
+    k = n - np.arange(n)                        # bars from here to the end
+    turn = np.tril(np.ones((n, n)))
+    M = turn.T@(np.minimum.outer(k, k) - 0.5 - np.eye(n)/6)@turn
+    M = (M + M.T)/2
+    end = np.array([k, k**2, k + 2*k**2], dtype=float)
+    for A, rank in (end[:0], n), (end[:2], n + 2), (end, n + 2):
+        W = np.block([[M, -A.T], [A, np.zeros((len(A), len(A)))]])
+        solver = decide(W, n)
+        assert solver.rank == rank
+        z = np.r_[np.cos(k), np.zeros(len(A))]
+        np.testing.assert_allclose(solver.solve(W, W@z)[0], z, atol=1e-6)
+
+
 def test_nothing_to_solve():
     solver = LinearSolver.decide(
         [np.zeros((0, 0))], np.zeros((0, 0)), 0, [], [])

@@ -23,14 +23,16 @@ INSTRUCTIONS = {
     'cosine': 'extractvalue {{{kind}, {kind}}} {0}, 1'}
 SCALAR = """\
 define i32 @scalar(double %t, ptr noalias %x, ptr noalias %p, \
-ptr noalias %r, ptr noalias %out) #0 {"""
+ptr noalias %r, ptr noalias %out) #0 {
+  %real = icmp ne ptr %out, null"""
 BATCH = """\
 define void @batch(i64 %n, ptr noalias %t, ptr noalias %x, ptr noalias %p, \
 ptr noalias %r, ptr noalias %out, ptr noalias %status) #0 {
 entry:
+  %real = icmp ne ptr %out, null
   br label %loop
 loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]"""
+  %i = phi i64 [ 0, %entry ], [ %next, """
 ATTRIBUTES = """\
 attributes #0 = { nounwind "min-legal-vector-width"="512" \
 "prefer-vector-width"="512" }
@@ -50,6 +52,8 @@ LANES = 8 if FEATURES.get('avx512f') else 4 if FEATURES.get('avx2') else 2
 KEPT = []                       # machine code that is never released
 # Sums of outputs that are made at the same time.
 SUMS = 8
+# Operations of a block: LLVM's time for one block grows with their square.
+BLOCK = 500
 
 
 class Writer:
@@ -62,7 +66,7 @@ class Writer:
             ('double', 'i1'))
         self.lines, self.values, self.declared = [], [], set()
         self.arrays = []
-        self.count = 0
+        self.count, self.block = 0, '%loop'
         self.sums = deque([self.constant(0.)]*SUMS)
 
     def line(self, text):
@@ -113,6 +117,8 @@ class Writer:
                     places[k].append((array, j))
         arrays = iter(self.arrays)
         for k, operation in enumerate(self.program.operations):
+            if k and k % BLOCK == 0:
+                self.begin_block()
             self.values.append(
                 self.solve(next(arrays), operation[1])
                 if operation[0] == 'solve' else self.value(*operation))
@@ -122,6 +128,12 @@ class Writer:
                 total = self.sums.popleft()
                 self.sums.append(self.line(
                     f'fadd {self.kind} {total}, {self.values[k]}'))
+
+    def begin_block(self):
+        """Begin a block; LLVM cannot join it, not knowing what is real."""
+        self.block = f'%b{self.count}'
+        self.lines += [f'  br i1 %real, label {self.block}, label %exit',
+                       f'{self.block[1:]}:']
 
     def value(self, name, *operands):
         if name == 'const':
@@ -261,7 +273,7 @@ def function_of_angles(lanes):
 def scalar_text(program):
     writer = Writer(combined(program), 1)
     status = writer.line(f'zext i1 {writer.body()} to i32')
-    return writer.text(SCALAR, f'  ret i32 {status}')
+    return writer.text(SCALAR, f'  ret i32 {status}', 'exit:', '  ret i32 1')
 
 
 def batch_text(program):
@@ -271,7 +283,8 @@ def batch_text(program):
         f'zext {writer.truth} {writer.body()} to <{LANES} x i8>')
     where = writer.line('getelementptr i8, ptr %status, i64 %i')
     return writer.text(
-        BATCH, f'  store <{LANES} x i8> {status}, ptr {where}, align 1',
+        f'{BATCH}{writer.block} ]',
+        f'  store <{LANES} x i8> {status}, ptr {where}, align 1',
         f'  %next = add i64 %i, {LANES}', '  %more = icmp slt i64 %next, %n',
         '  br i1 %more, label %loop, label %exit', 'exit:', '  ret void')
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import qr
+from scipy.linalg import qr, solve_triangular
 from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dlange
 
 from ...errors import (
@@ -104,7 +104,9 @@ class LinearSolver:
             best_scaling(matrices, scalings))
         try:
             ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
-        except ConstraintError:     # a residue may have determined a factor
+        except ConstraintError:
+            ranks = [rank_by_pivots(W, motion) for W in matrices]
+        if None in ranks:           # a residue may have determined a factor
             rows, columns, scaled, spectra = best_scaling(matrices, (plain,))
             ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
         best = int(np.argmax(ranks))
@@ -394,11 +396,34 @@ def numerical_rank(sigma):
             f"singular values are {', '.join(f'{x:.0e}' for x in ratio[-3:])}"
             ", without a clear gap to zero. Usually masses or lengths "
             "differ by many powers of ten, or the state is close to "
-            "a singular one: choose other units or another state. Or the "
-            "model is a chain of a hundred bodies and more: compile it with "
-            "recursion=True.",
+            "a singular one. Choose other units or another state. Chains of "
+            "some hundred bodies need `recursion=True`.",
             singular_values=tuple(sigma))
     return rank
+
+
+def rank_by_pivots(W, motion):
+    """Rank of ``[[M, -A^T], [A, 0]]`` if ``M`` has clear pivots, else None.
+
+    In a long chain they are clear and its least singular values are not. The
+    rows of ``A`` are compared in the metric of ``M``.
+    """
+    M, A = W[:motion, :motion], W[motion:, :motion]
+    if W[motion:, motion:].any() or not (
+            (M == M.T).all() and (W[:motion, motion:] == -A.T).all()
+            and (M.diagonal() > 0).all()):
+        return None
+    size = np.sqrt(M.diagonal())
+    try:
+        L = np.linalg.cholesky(M/np.outer(size, size))
+    except np.linalg.LinAlgError:
+        return None
+    if L.diagonal().min()**2 < UNDECIDED:
+        return None
+    rows = solve_triangular(L, (A/size).T, lower=True)
+    norms = np.linalg.norm(rows, axis=0)
+    return motion + numerical_rank(np.linalg.svd(
+        rows/np.where(norms, norms, 1), compute_uv=False))
 
 
 def check_rows(matrix, motion, missing, names):
