@@ -406,7 +406,7 @@ def rank_by_pivots(W, motion):
     """Rank of ``[[M, -A^T], [A, 0]]`` if ``M`` has clear pivots, else None.
 
     In a long chain they are clear and its least singular values are not. The
-    rows of ``A`` are compared in the metric of ``M``.
+    rank of the rows is that of ``A*M^-1*A^T``.
     """
     M, A = W[:motion, :motion], W[motion:, :motion]
     if W[motion:, motion:].any() or not (
@@ -423,7 +423,7 @@ def rank_by_pivots(W, motion):
     rows = solve_triangular(L, (A/size).T, lower=True)
     norms = np.linalg.norm(rows, axis=0)
     return motion + numerical_rank(np.linalg.svd(
-        rows/np.where(norms, norms, 1), compute_uv=False))
+        rows/np.where(norms, norms, 1), compute_uv=False)**2)
 
 
 def check_rows(matrix, motion, missing, names):
