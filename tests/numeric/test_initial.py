@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 from sympy import cos, sin, symbols
 from sympy.physics.mechanics import (
-    KanesMethod, Particle, Point, ReferenceFrame, dynamicsymbols)
+    KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame,
+    dynamicsymbols)
 
 from exports import kept
 from mechanisms import g, l, m, particle, t, x, y, z
@@ -11,7 +12,7 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstraintError
 from sympy_constrained.models import MODELS
 from sympy_constrained.numeric import (
-    compile_equations, consistent_state, equilibria, simulate)
+    compile_equations, consistent_state, equilibria, linearize, simulate)
 from sympy_constrained.numeric.manifold.projection import distances, project
 
 
@@ -141,14 +142,45 @@ def test_a_negative_mass_is_reported(mass, recwarn):
             for text in texts] == [True]*(mass < 0)
 
 
-def test_a_row_among_the_masses_of_sympy_is_none(recwarn):
+def kane(velocity_constraints):
+    """A heavy particle on a circle."""
     u, v = dynamicsymbols('u v')
     N, P = ReferenceFrame('N'), Point('P')
     P.set_vel(N, u*N.x + v*N.y)
-    kane = KanesMethod(N, [x, y], [u], [x.diff() - u, y.diff() - v],
-                       u_dependent=[v], velocity_constraints=[x*u + y*v])
-    kane.kanes_equations([Particle('P', P, 1)], [])
-    assert simulate(kane, 0.1, [0, -1, 9, 0]).success and not recwarn.list
-    for search in consistent_state, equilibria:     # it does not have the row
-        with pytest.warns(UserWarning, match='need not satisfy them'):
-            search(kane, [0, -1, 9, 1])
+    method = KanesMethod(
+        N, [x], [u], [x.diff() - u, y.diff() - v], [y], [x**2 + y**2 - 1],
+        [v], velocity_constraints) if velocity_constraints else KanesMethod(
+        N, [x], [u, v], [x.diff() - u, y.diff() - v], [y], [x**2 + y**2 - 1])
+    method.kanes_equations([Particle('P', P, 1)], [(P, -9*N.y)])
+    return method
+
+
+def lagrange():
+    method = LagrangesMethod((x.diff()**2 + y.diff()**2)/2 - 9*y, [x, y],
+                             hol_coneqs=[x**2 + y**2 - 1])
+    method.form_lagranges_equations()
+    return method
+
+
+@pytest.mark.parametrize('form', [
+    lagrange, lambda: kane([2*x*x.diff() + 2*y*y.diff()])])
+def test_the_constraints_of_methods_of_sympy_are_known(form, recwarn):
+    """They were not: starts were not checked, and searches ignored them."""
+    theirs = form()
+    ours = UdwadiaKalabaMethod.from_method(theirs)
+    with pytest.raises(ConstraintError, match='violates 2 constraints: holo'):
+        simulate(theirs, 1, [0.6, -0.7, 1, 2])
+    one, two = (simulate(method, 1, consistent_state(
+        method, [0.6, -0.7, 1, 2])) for method in (theirs, ours))
+    np.testing.assert_allclose(one.x[-1], two.x[-1], atol=1e-9)
+    hanging, = equilibria(theirs, [0.1, -1, 0, 0])
+    np.testing.assert_allclose(hanging.x, [0, -1, 0, 0], atol=1e-9)
+    np.testing.assert_allclose(
+        linearize(theirs, hanging.x).A, [[0, 1], [-9, 0]], atol=1e-9)
+    assert not recwarn.list
+
+
+def test_a_rate_that_kane_was_not_given_is_a_warning():
+    for method in kane([]), kane([x.diff() + y.diff()]):
+        with pytest.warns(UserWarning, match='The rate of holonomic row 0'):
+            linearize(method, [0, -1, 0, 0])

@@ -290,7 +290,6 @@ def equilibria(model, near, *, fixed=(), fill=None, constants=None,
 def _found(conditions, near, fixed, fill):
     compiled, names = conditions.compiled, conditions.compiled.names
     warn(compiled.equations.warning)
-    warn(compiled.equations.unread)
     fixed = tuple(names.indices(fixed, 'fixed'))
     default = [None if fill is None else number(fill)]*len(names)
     resting = np.setdiff1d(range(len(names)), compiled.q_index) if (
