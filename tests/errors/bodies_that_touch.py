@@ -1,7 +1,8 @@
 """Surfaces, curves, contacts; bodies that lose mass."""
 from sympy import cos, oo, symbols
 from sympy.physics.mechanics import (
-    Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+    Particle, Point, ReferenceFrame, RigidBody, System, dynamicsymbols,
+    inertia)
 
 from errors.parts import (
     BOB, LOOSE, M, N, O, P, Case, driven, flat, kane, m, u, x, y, z)
@@ -34,6 +35,12 @@ LOADED = RigidBody('loaded', G3, TURNED, M, (inertia(TURNED, 0, 0, M), G3))
 
 def contact(parent=TABLE, child=BALL, one=PLANE, two=SPHERE, **options):
     return PointContact('contact', parent, child, one, two, **options)
+
+
+def filled():
+    system = System(N, O)
+    system.add_coordinates(*contact(formulation='augmented').coordinates)
+    return system
 
 
 def surface(position, parameters=(a, b), **options):
@@ -129,6 +136,11 @@ CONTACTS = (
          lambda: contact(formulation='augmented', contact_coordinates=[u]),
          ValueError, '`contact_coordinates` is [u(t)], and',
          'contact_xi1, contact_xi2, contact_zeta1,', 'Give dynamicsymbols'),
+    Case('two contacts of one name in a System',
+         lambda: contact(formulation='augmented').add_to_system(filled()),
+         ValueError, 'The system already has coordinates',
+         'of a contact named `contact`',
+         'Add each contact once, and give each another'),
     Case('the contact angle without charts',
          lambda: contact().contact_angle_rate(),
          UnsupportedFeatureError, 'contact has no contact angle',
