@@ -398,6 +398,10 @@ def test_singular_coordinates_hide_a_force():
     assert 'singular' in repr(equilibria(method, [0]*3, constants={m: 0}))
     with pytest.raises(ConstraintError, match='coordinates are singular'):
         equilibria(method, [0, pi/2, 0], constants={m: 1})
+    sphere = UdwadiaKalabaMethod(
+        (x.diff()**2 + sine(x)**2*y.diff()**2)/2 - sine(x)*cosine(y), [x, y])
+    rest, = equilibria(sphere, [0.25, 2.15])    # from a start beside it
+    np.testing.assert_allclose(rest.x[:2], [-pi/2, 0], atol=1e-9)
 
 
 @pytest.mark.parametrize('direction', [sign, lambda u: Piecewise(
@@ -449,6 +453,9 @@ def test_coordinates_that_are_too_small_are_refused():
         hol_coneqs=[x**2 + y**2 - l**2])
     with pytest.raises(ConstrainedDynamicsError, match='smaller units'):
         equilibria(pendulum, [1e-7, -1e-6], constants={m: 1, g: 1e-3, l: 1e-6})
+    with pytest.raises(ConstraintError, match='8e.04.*other units of length'):
+        equilibria(pendulum, [6e4, -8e4], fixed=['x'],
+                   constants={m: 1, g: 9.81, l: 1e5})
     rest, = equilibria(pendulum, [1e-4, -1e-3], constants={
         m: 1, g: 9.81, l: 1e-3})
     assert abs(rest[y]/1e-3 + 1) < 1e-12

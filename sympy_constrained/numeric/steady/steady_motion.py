@@ -20,6 +20,8 @@ SAME = 1e-6
 # Further starts of a search, and the distance of what they may find, absolute
 # or relative to the guess.
 STARTS, FAR = 16, 2.
+# A search counts the unknowns as of size one, and is safe for these sizes.
+SAFE = 1e-3, 1e3
 # A real part below this part of the norm of the matrix is zero.
 ZERO = 1e-7
 # Distances from a singular state, at which accelerations are compared.
@@ -223,7 +225,8 @@ def steady_motions(model, near, *, fixed=(), cyclic=None, fill=None,
         with its ``constants`` and ``inputs``.
     near : mapping, sequence, or a list of them
         Guesses of the states, by SymPy object or name. A single guess that
-        leads to nothing is searched around.
+        leads to nothing is searched around. Use units in which coordinates
+        are neither below 1e-3 nor above 1e3.
     fixed : iterable of states or names
         States that keep the value of the guess.
     cyclic : iterable of coordinates or names, optional
@@ -344,20 +347,22 @@ def _search(conditions, x, p, fixed, beside):
     point[lam] = np.linalg.lstsq(slopes[:, lam], -value, rcond=None)[0]
     columns = conditions.columns[~np.isin(conditions.columns, fixed)]
     states = columns[columns < conditions.count]
-    reach = FAR*np.maximum(1., np.abs(guess[states]))
+    reach, fault = FAR*np.maximum(1., np.abs(guess[states])), None
     for k, start in enumerate(conditions.starts(point, columns, beside)):
+        if k == 1:
+            point = start               # of least squares
         solved = conditions.solved(start, columns)
-        if solved is not None and (k < 2 or np.all(np.abs(
-                solved[states] - guess[states]) <= reach)):
-            break
-    else:
-        if len(columns):
-            point = conditions.nearest(point, columns)
-        raise _not_found(conditions, point, columns)
-    _check_cyclic(conditions, solved)
-    _check_units(conditions, solved)
-    _check_balance(conditions, solved)
-    return SteadyMotion(conditions, solved)
+        if solved is None or k > 1 and np.any(np.abs(
+                solved[states] - guess[states]) > reach):
+            continue
+        try:
+            for check in _check_cyclic, _check_units, _check_balance:
+                check(conditions, solved)
+        except ConstrainedDynamicsError as error:
+            fault = fault or error
+        else:
+            return SteadyMotion(conditions, solved)
+    raise fault or _not_found(conditions, point, columns)
 
 
 def _check_cyclic(conditions, point):
@@ -424,6 +429,11 @@ def _not_found(conditions, point, columns):
     text = ', '.join(f'{conditions.rows[k]} by {value[k]:.1e}' for k in worst)
     held = ', with the held states' if len(columns) < len(
         conditions.columns) else ''
+    x = conditions.parts(point)[0]
+    size = np.abs(x[conditions.compiled.q_index]).max(initial=0.)
+    units = '' if SAFE[0] <= (size or 1.) <= SAFE[1] else (
+        f" Coordinates have the size {size:.0e}, and the search needs sizes "
+        "near one: use other units of length.")
     return ConstraintError(
         f"No steady motion was found near the guess: closest to one, {text} "
         "remain (relative to their derivatives). " + (
@@ -433,5 +443,5 @@ def _not_found(conditions, point, columns):
             f"Either none exists there{held}, such as with friction "
             "and no drive, or the guess is far from it. Try other guesses, or "
             "hold other states; name in `cyclic` coordinates that may advance "
-            "although the equations contain them."), rows=rows,
-        state=conditions.parts(point)[0])
+            "although the equations contain them.") + units, rows=rows,
+        state=x)
