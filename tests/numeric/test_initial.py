@@ -15,6 +15,8 @@ from sympy_constrained.numeric import (
     compile_equations, consistent_state, equilibria, linearize, simulate)
 from sympy_constrained.numeric.manifold.projection import distances, project
 
+u, v = dynamicsymbols('u v')
+
 
 def four_bar():
     """Angles of a four-bar linkage: crank 1, coupler 4, rocker 3, base 4."""
@@ -142,45 +144,33 @@ def test_a_negative_mass_is_reported(mass, recwarn):
             for text in texts] == [True]*(mass < 0)
 
 
-def kane(velocity_constraints):
-    """A heavy particle on a circle."""
-    u, v = dynamicsymbols('u v')
-    N, P = ReferenceFrame('N'), Point('P')
-    P.set_vel(N, u*N.x + v*N.y)
-    method = KanesMethod(
-        N, [x], [u], [x.diff() - u, y.diff() - v], [y], [x**2 + y**2 - 1],
-        [v], velocity_constraints) if velocity_constraints else KanesMethod(
-        N, [x], [u, v], [x.diff() - u, y.diff() - v], [y], [x**2 + y**2 - 1])
-    method.kanes_equations([Particle('P', P, 1)], [(P, -9*N.y)])
-    return method
-
-
-def lagrange():
-    method = LagrangesMethod((x.diff()**2 + y.diff()**2)/2 - 9*y, [x, y],
-                             hol_coneqs=[x**2 + y**2 - 1])
-    method.form_lagranges_equations()
-    return method
-
-
-@pytest.mark.parametrize('form', [
-    lagrange, lambda: kane([2*x*x.diff() + 2*y*y.diff()])])
-def test_the_constraints_of_methods_of_sympy_are_known(form, recwarn):
+@pytest.mark.parametrize('name, cls', [
+    ('cartesian_pendulum', LagrangesMethod), ('four_bar', KanesMethod)])
+def test_the_constraints_of_methods_of_sympy_are_known(name, cls, recwarn):
     """They were not: starts were not checked, and searches ignored them."""
-    theirs = form()
-    ours = UdwadiaKalabaMethod.from_method(theirs)
-    with pytest.raises(ConstraintError, match='violates 2 constraints: holo'):
-        simulate(theirs, 1, [0.6, -0.7, 1, 2])
-    one, two = (simulate(method, 1, consistent_state(
-        method, [0.6, -0.7, 1, 2])) for method in (theirs, ours))
-    np.testing.assert_allclose(one.x[-1], two.x[-1], atol=1e-9)
-    hanging, = equilibria(theirs, [0.1, -1, 0, 0])
-    np.testing.assert_allclose(hanging.x, [0, -1, 0, 0], atol=1e-9)
-    np.testing.assert_allclose(
-        linearize(theirs, hanging.x).A, [[0, 1], [-9, 0]], atol=1e-9)
+    ready, _, ours, state = kept(name)
+    theirs = compile_equations(ready.form(cls), ready.parameters)
+    with pytest.raises(ConstraintError, match='holonomic row 0 by'):
+        simulate(theirs, 0.1, state + 0.1)
+    for one, two in zip(*((
+            consistent_state(equations, state + 0.01),
+            simulate(equations, 0.1, state).x[-1],
+            linearize(equations, state, dependent=()).A,
+            equilibria(equations, state)[0].x[:len(state)//2])
+            for equations in (theirs, ours))):
+        np.testing.assert_allclose(one, two, atol=1e-8)
     assert not recwarn.list
 
 
-def test_a_rate_that_kane_was_not_given_is_a_warning():
-    for method in kane([]), kane([x.diff() + y.diff()]):
-        with pytest.warns(UserWarning, match='The rate of holonomic row 0'):
-            linearize(method, [0, -1, 0, 0])
+@pytest.mark.parametrize('u_ind, others', [
+    ([u, v], {}),
+    ([u], {'u_dependent': [v], 'velocity_constraints': [u + v]})])
+def test_a_rate_that_kane_was_not_given_is_a_warning(u_ind, others):
+    N, P = ReferenceFrame('N'), Point('P')
+    P.set_vel(N, u*N.x + v*N.y)
+    method = KanesMethod(
+        N, [x], u_ind, [x.diff() - u, y.diff() - v], [y],
+        [x**2 + y**2 - 1], **others)
+    method.kanes_equations([Particle('P', P, 1)], [])
+    with pytest.warns(UserWarning, match='The rate of holonomic row 0'):
+        linearize(method, [0, -1, 0, 0])
