@@ -1,8 +1,9 @@
 """Surfaces, curves, contacts; bodies that lose mass."""
+from types import SimpleNamespace
+
 from sympy import cos, oo, symbols
 from sympy.physics.mechanics import (
-    Particle, Point, ReferenceFrame, RigidBody, System, dynamicsymbols,
-    inertia)
+    Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from errors.parts import (
     BOB, LOOSE, M, N, O, P, Case, driven, flat, kane, m, u, x, y, z)
@@ -35,12 +36,6 @@ LOADED = RigidBody('loaded', G3, TURNED, M, (inertia(TURNED, 0, 0, M), G3))
 
 def contact(parent=TABLE, child=BALL, one=PLANE, two=SPHERE, **options):
     return PointContact('contact', parent, child, one, two, **options)
-
-
-def filled():
-    system = System(N, O)
-    system.add_coordinates(*contact(formulation='augmented').coordinates)
-    return system
 
 
 def surface(position, parameters=(a, b), **options):
@@ -137,7 +132,8 @@ CONTACTS = (
          ValueError, '`contact_coordinates` is [u(t)], and',
          'contact_xi1, contact_xi2, contact_zeta1,', 'Give dynamicsymbols'),
     Case('two contacts of one name in a System',
-         lambda: contact(formulation='augmented').add_to_system(filled()),
+         lambda: (one := contact(formulation='augmented')).add_to_system(
+             SimpleNamespace(q=one.coordinates)),
          ValueError, 'The system already has coordinates',
          'of a contact named `contact`',
          'Add each contact once, and give each another'),
