@@ -1,7 +1,7 @@
 """Steady motions near a guess, their families and their stability."""
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,8 +20,9 @@ SAME = 1e-6
 # Further starts of a search, and the distance of what they may find, absolute
 # or relative to the guess.
 STARTS, FAR = 16, 2.
-# A search counts the unknowns as of size one, and is safe for these sizes.
-SAFE = 1e-3, 1e3
+# The size of coordinates is one in a search; in a first one it is that of the
+# guess, if this is neither rounding nor usual.
+ROUNDED, USUAL = 1e-12, (1e-3, 1e3)
 # A real part below this part of the norm of the matrix is zero.
 ZERO = 1e-7
 # Distances from a singular state, at which accelerations are compared.
@@ -225,8 +226,7 @@ def steady_motions(model, near, *, fixed=(), cyclic=None, fill=None,
         with its ``constants`` and ``inputs``.
     near : mapping, sequence, or a list of them
         Guesses of the states, by SymPy object or name. A single guess that
-        leads to nothing is searched around. Use units in which coordinates
-        are neither below 1e-3 nor above 1e3.
+        leads to nothing is searched around.
     fixed : iterable of states or names
         States that keep the value of the guess.
     cyclic : iterable of coordinates or names, optional
@@ -335,19 +335,33 @@ def _warn_of_jumps(conditions, found):
              "either sign.")
 
 
-def _search(conditions, x, p, fixed, beside):
+def _search(conditions, guess, p, fixed, beside):
     compiled = conditions.compiled
     free = [np.array([k for k in index if k in conditions.columns
                       and k not in fixed], dtype=int)
             for _, index in compiled.levels]
-    guess, x = x, project(compiled, 0., x, p, free).x
+    x = project(compiled, 0., guess, p, free).x
+    size = np.abs(x[compiled.q_index]).max(initial=0.)
+    given = guess, x, p, fixed, beside
+    if size > ROUNDED and not USUAL[0] <= size <= USUAL[1]:
+        with suppress(ConstrainedDynamicsError):
+            motion = _search_by_size(Conditions(
+                compiled, conditions.cyclic, conditions.at_rest, length=size
+            ), *given)
+            return replace(motion, conditions=conditions)
+    return _search_by_size(conditions, *given)
+
+
+def _search_by_size(conditions, guess, x, p, fixed, beside):
+    compiled = conditions.compiled
     point = np.concatenate([x, np.zeros(len(compiled.multiplier_names)), p])
     value, slopes = conditions(point)
     lam = slice(conditions.count, conditions.size)
     point[lam] = np.linalg.lstsq(slopes[:, lam], -value, rcond=None)[0]
     columns = conditions.columns[~np.isin(conditions.columns, fixed)]
     states = columns[columns < conditions.count]
-    reach, fault = FAR*np.maximum(1., np.abs(guess[states])), None
+    reach, fault = FAR*np.maximum(
+        conditions.scales(point, states)[1], np.abs(guess[states])), None
     for k, start in enumerate(conditions.starts(point, columns, beside)):
         if k == 1:
             point = start               # of least squares
@@ -429,11 +443,6 @@ def _not_found(conditions, point, columns):
     text = ', '.join(f'{conditions.rows[k]} by {value[k]:.1e}' for k in worst)
     held = ', with the held states' if len(columns) < len(
         conditions.columns) else ''
-    x = conditions.parts(point)[0]
-    size = np.abs(x[conditions.compiled.q_index]).max(initial=0.)
-    units = '' if SAFE[0] <= (size or 1.) <= SAFE[1] else (
-        f" Coordinates have the size {size:.0e}, and the search needs sizes "
-        "near one: use other units of length.")
     return ConstraintError(
         f"No steady motion was found near the guess: closest to one, {text} "
         "remain (relative to their derivatives). " + (
@@ -443,5 +452,5 @@ def _not_found(conditions, point, columns):
             f"Either none exists there{held}, such as with friction "
             "and no drive, or the guess is far from it. Try other guesses, or "
             "hold other states; name in `cyclic` coordinates that may advance "
-            "although the equations contain them.") + units, rows=rows,
-        state=x)
+            "although the equations contain them."), rows=rows,
+        state=conditions.parts(point)[0])
