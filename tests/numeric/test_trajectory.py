@@ -119,11 +119,9 @@ def test_power_of_moving_constraints_is_told():
 
 @pytest.fixture
 def motion(pendulum):
-    def level(t, x):
-        return x[1] + 1
-
     return simulate(pendulum.compiled, 3, pendulum.start, t_eval=21,
-                    events=level, units={x: 'm', "x'": 'm/s', 't': 's'})
+                    events=lambda t, x: x[1] + 1,
+                    units={x: 'm', "x'": 'm/s', 't': 's'})
 
 
 def test_a_file_brings_everything_back(motion, tmp_path):

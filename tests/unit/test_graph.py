@@ -125,10 +125,9 @@ def test_a_root_is_not_taken_in_the_field():
 @pytest.fixture
 def colliding(monkeypatch):
     """Every input gets the same fingerprint."""
-    def collide(seed, *key):
-        return 12345 if key[0] == 'input' else digest(seed, *key)
-
-    monkeypatch.setattr('sympy_constrained.graph.nodes.digest', collide)
+    monkeypatch.setattr(
+        'sympy_constrained.graph.nodes.digest', lambda seed, *key: (
+            12345 if key[0] == 'input' else digest(seed, *key)))
 
 
 @pytest.mark.parametrize('expression', [
