@@ -264,13 +264,6 @@ def test_a_float_is_the_dyadic_rational_it_is():
     assert g.nodes[tenth][1] == Fraction(0.1)
 
 
-@pytest.mark.parametrize('expression', [
-    Float(0.1), -Float(0.1), 0.1*x, 0.25*x - 0.1, x + Float('1e-30'),
-    Float('0.1', 40), Float('0.1', 40)*x, Float('1e300')])
-def test_a_float_prints_as_it_was_written(expression):
-    assert frozen(expression).sympy('f')[0] == expression
-
-
 @pytest.mark.parametrize('digits', [15, 40])
 def test_folded_floats_keep_their_precision(digits):
     g, (a, b) = builder(Float('0.1', digits), Float('0.7', digits))
@@ -644,8 +637,10 @@ def test_each_assignment_is_used_twice():
 
 @pytest.mark.parametrize('expression', [
     x*y + y**2*cos(x), -sin(x) + 3, (x + y)**2, sqrt(x)*y, x - y - z,
-    x*y*z*3, -x - y, cos(x)/x, Rational(1, 2)*x**2])
-def test_small_expressions_read_as_a_person_would_write_them(expression):
+    x*y*z*3, -x - y, cos(x)/x, Rational(1, 2)*x**2,
+    Float(0.1), -Float(0.1), 0.1*x, 0.25*x - 0.1, x + Float('1e-30'),
+    Float('0.1', 40), Float('0.1', 40)*x, Float('1e300')])
+def test_expressions_and_floats_read_as_a_person_wrote_them(expression):
     assert frozen(expression).sympy('f')[0] == expression
 
 
