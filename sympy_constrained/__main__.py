@@ -1,5 +1,6 @@
 """The command line: ``python -m sympy_constrained COMMAND MODEL``."""
 import argparse
+import os
 import runpy
 import sys
 from collections.abc import Mapping
@@ -44,10 +45,14 @@ FIELDS = 'parameters', 'start', 'inputs', 'fixed', 't_end', 'visual'
 def main(arguments=None):
     given = parser().parse_args(arguments)
     try:
-        return given.run(given)
+        status = given.run(given)
+        sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
         print('interrupted', file=sys.stderr)
-        return 1
+    except BrokenPipeError:             # by `| head`; flush the rest to null
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
 
 
 def parser():
@@ -142,7 +147,9 @@ def for_each(given, run):
         try:
             if not run(find_model(name)):
                 status = 1
-        except (ConstrainedDynamicsError, ValueError) as error:
+        except BrokenPipeError:
+            raise
+        except (ConstrainedDynamicsError, ValueError, OSError) as error:
             print(f'{name}: {error}', file=sys.stderr)
             status = 1
     return status

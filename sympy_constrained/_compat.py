@@ -109,13 +109,6 @@ def lagrange_parts(method):
     }
 
 
-def has_constraints(method):
-    """Whether a ``KanesMethod`` or ``LagrangesMethod`` object has rows."""
-    if hasattr(method, 'coneqs'):
-        return bool(method.coneqs)
-    return bool(getattr(method, '_f_h', ()) or getattr(method, '_k_nh', ()))
-
-
 class MatrixToForm(ImmutableDenseMatrix):
     """A matrix that is formed, by a function, when it is first used."""
 

@@ -284,10 +284,8 @@ class Reference:
         def dot(rows):
             return rows.diff(t).xreplace(rates)
 
-        def column(rows):
-            return Matrix(len(rows), 1, list(rows))
-
-        hol, vel, acc = (column(list(rows)) for rows in (hol, vel, acc))
+        hol, vel, acc = (Matrix(len(rows), 1, rows)
+                         for rows in map(list, (hol, vel, acc)))
         velocity = dot(hol).col_join(vel.xreplace(rates))
         rows = dot(velocity).col_join(acc.xreplace(rates))
         A = rows.jacobian(du) if rows.rows else zeros(0, len(u))

@@ -74,6 +74,7 @@ class PointContact(ContactKinematics, ContactReactions):
     ==========
 
     name : str
+        Begins the names of its coordinates: one for each contact of a model.
     parent, child : RigidBody
     parent_geometry, child_geometry : ContactGeometryBase
         Fixed in the bodies. The parent has a surface, unless two edges
@@ -313,6 +314,11 @@ class PointContact(ContactKinematics, ContactReactions):
         """Add constraints, and coordinates and speeds as dependent ones, to a
         SymPy ``System``; choose other dependent ones as rows remain.
         """
+        if not {*system.q}.isdisjoint(self.coordinates):
+            raise ValueError(
+                f"The system already has coordinates of a contact named "
+                f"`{self.name}`. Add each contact once, and give each another "
+                "`name`.")
         if self.coordinates:
             system.add_coordinates(*self.coordinates, independent=[
                 False]*len(self.coordinates))

@@ -45,8 +45,11 @@ class ContactReactions:
 
     def reaction_loads(self, normal, first=0, second=0) -> list[Force]:
         """Forces on child and parent; components are those on the child."""
-        force = normal*self.normal + first*self.tangents[0] + (
-            second*self.tangents[1])
+        directions = self.normal, *self.tangents
+        force = sum(scalar(value, name, 'force')*direction
+                    for (name, value), direction in zip((
+                        ('normal', normal), ('first', first),
+                        ('second', second)), directions))
         return [Force(self.child_point, force),
                 Force(self.parent_point, -force)]
 

@@ -1,7 +1,7 @@
 """The equations as a ``System`` of PyDy."""
 from sympy import Matrix, diag, eye, flatten
 
-from ..graph import Graph
+from ..graph import Graph, derivative
 from ..model.call_signatures import as_dictionary, check_known
 from ..numeric.codegen.solution import select
 from ..numeric.codegen.walk import library
@@ -106,8 +106,9 @@ class OrdinaryEquations:
                    for lam in exported.multipliers)
         self.q = Matrix([new.get(x, x) for x in q])
         self.u = Matrix([new.get(x, x) for x in u])
-        self._qdot, self._udot = (column.diff(equations.t)
-                                  for column in (self.q, self.u))
+        self._qdot, self._udot = (
+            Matrix([derivative(x, equations.t) for x in column])
+            for column in (self.q, self.u))
         self._uaux = Matrix()
         self.graph = Graph.freeze(g, {
             'M': (M, len(M)), 'F': F, 'rates': (out['rates'], 1)})

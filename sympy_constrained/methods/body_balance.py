@@ -7,7 +7,7 @@ from sympy.physics.vector import Point
 from .. import _compat
 from ..analysis.zero_tests import counterexample
 from ..errors import (
-    ConstraintError, KinematicsError, UnsupportedFeatureError, check_kind)
+    ConstraintError, KinematicsError, UnsupportedFeatureError)
 from ..graph import gradient, read
 from ..model.build import kinematics_of
 from ..model.call_signatures import check_frame
@@ -33,6 +33,21 @@ class Connection(NamedTuple):
     parent: Any
     child: Any
     child_point: Point
+
+
+def connection(joint):
+    """A joint of SymPy as it is, and one that is a tuple with names."""
+    if hasattr(joint, 'child_point'):
+        return joint
+    _, parent, child, point = joint if isinstance(joint, (tuple, list)) and (
+        len(joint) == 4) else [None]*4
+    if not isinstance(point, Point) or not all(
+            body is None or hasattr(body, 'masscenter')
+            for body in (parent, child)):
+        raise TypeError(
+            f"`joints` has {joint!r}. Give joints of SymPy, or tuples (name, "
+            "parent, child, point).")
+    return Connection(*joint)
 
 
 class Balance:
@@ -154,12 +169,7 @@ class Tree:
 
     def __init__(self, balance, joints):
         self.balance, self.kinematics = balance, balance.kinematics
-        for joint in joints:
-            if not hasattr(joint, 'child_point'):
-                check_kind('joints', joint, (tuple, list), "Give joints of "
-                           "SymPy, or tuples (name, parent, child, point).")
-        self.joints = [joint if hasattr(joint, 'child_point')
-                       else Connection(*joint) for joint in joints]
+        self.joints = list(map(connection, joints))
         frame, velocity = self.kinematics.frame, self.kinematics.velocity
         self.bodies = {
             body: None if getattr(body, 'frame', None) == frame and not any(

@@ -120,4 +120,4 @@ class Reactions:
         joints = self._joints if joints is None else joints
         return joint_reactions(
             self, as_list(getattr(joints, 'joints', joints), 'joints'), rows,
-            frame, constants or {})
+            frame, constants)

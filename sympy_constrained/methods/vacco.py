@@ -6,7 +6,8 @@ from sympy.physics.mechanics import KanesMethod
 
 from ..analysis.zero_tests import vanishing
 from ..errors import MissingIngredientError, UnsupportedFeatureError
-from ..graph import GraphMatrix, block_matrix, stack, substitute
+from ..graph import (
+    GraphMatrix, block_matrix, derivative, stack, substitute)
 from ..model.equations import EquationsOfMotion
 from .lagrangian import LagrangianMethod
 from .references import flat, frozen
@@ -204,7 +205,7 @@ class VaccoMethod(LagrangianMethod):
         B = self._basis(A)
         _, routh = self._routh.closed_form.load(
             g, ('acceleration', 'multipliers'))
-        known = {g.input(x.diff(self._system.t), dynamic=True): value
+        known = {g.input(derivative(x, self._system.t), dynamic=True): value
                  for x, (value,) in zip(self._system.u,
                                         routh['acceleration'])}
         g.avoid(known)

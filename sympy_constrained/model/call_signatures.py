@@ -257,7 +257,8 @@ def name_problems(label, names, functions, time):
                    f"time `{time}`. Create it with `dynamicsymbols`.")
         elif x in seen:
             yield (f"The generalized {label} `{x}` occurs twice. Name it "
-                   "once, as independent or as dependent.")
+                   "once, as independent or as dependent; if two parts of "
+                   "the model need one each, give these different names.")
         seen.add(x)
 
 

@@ -4,19 +4,20 @@ from functools import cached_property
 
 from sympy import Dummy, ImmutableDenseMatrix
 
-from .. import _compat
 from ..errors import UnsupportedFeatureError
-from ..graph import (
-    Graph, GraphBuilder, GraphMatrix, derivative, is_function_of, read)
+from ..graph import Graph, GraphMatrix, derivative, is_function_of, read
 from ..graph.graph import output
+from .build import kinematics_of, system_of
+from .constraints import not_implied
 
 OUTPUTS = ('rates', 'W', 'r', 'holonomic', 'velocity', 'holonomic_jacobian',
            'velocity_jacobian', 'M', 'Q', 'A', 'b', 'energy', 'power')
 
-UNREAD = (
-    "The equations of {} contain its constraints only at the level of "
-    "accelerations, so the states found here need not satisfy them. To "
-    "include them, use `UdwadiaKalabaMethod.from_method(method)`.")
+UNSTATED = (
+    "The rate of {} does not follow everywhere from the velocity constraints "
+    "of KanesMethod, so its motion may leave this constraint. Add the rate to "
+    "`velocity_constraints`, or use `UdwadiaKalabaMethod.from_method(method)`."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,8 +88,6 @@ class EquationsOfMotion:
     copies : int
         Number of equal diagonal blocks of a lower block triangular ``W``: 1,
         but more in variational equations.
-    unread : str
-        Shown where states are sought, if constraints are not in the graph.
 
     """
 
@@ -108,7 +107,6 @@ class EquationsOfMotion:
     warning: str = ''
     symbols: tuple = ()
     copies: int = 1
-    unread: str = ''
 
     def __post_init__(self):
         missing = [name for name in OUTPUTS if name not in self.graph.outputs]
@@ -270,10 +268,9 @@ class EquationsOfMotion:
         """Equations of a ``KanesMethod`` or ``LagrangesMethod`` object.
 
         SymPy's own equations in our form, to be integrated and compared
-        with the same tools. They have been formed by the method. They do not
-        contain the constraints of positions and velocities, so a start is
-        not checked, and searches of states give a warning;
-        ``UdwadiaKalabaMethod.from_method(method)`` reads them.
+        with the same tools. They have been formed by the method: ``W`` and
+        ``r`` are its own. The other outputs are those of the
+        ConstrainedSystem of the same model.
 
         Examples
         ========
@@ -295,38 +292,37 @@ class EquationsOfMotion:
             method.equations_of_motion)     # not by `getattr`: errors pass
         if isinstance(own, cls):
             return own
-        q, u, full, right = parts_of(method)
-        time, n, o = _compat.time_symbol(), len(q), len(u)
-        builder = GraphBuilder(time)
-        for x in (*q, *u):
-            builder.input(x, dynamic=True)
+        full, right = parts_of(method)
+        system = system_of(method)
+        n, o, _ = system.counts
+        builder = kinematics_of(system).builder
 
         def references(matrix):
-            return [[read(builder, e) for e in row]
-                    for row in matrix.tolist()]
+            return GraphMatrix(builder, [
+                [read(builder, e) for e in row] for row in matrix.tolist()],
+                matrix.shape[1])
 
         W, r = references(full[n:, n:]), references(right[n:, :])
-        rates = references(full[:n, :n].LUsolve(right[:n, 0])) if n else []
-        lam = tuple(Dummy(f'lam{i + 1}') for i in range(len(W) - o))
-        left = [row[:o] for row in W]
-        graph = Graph.freeze(builder, {
-            **dict.fromkeys(('holonomic', 'velocity', 'energy', 'power'), []),
-            'holonomic_jacobian': ([], n), 'velocity_jacobian': ([], o),
-            'rates': (rates, 1), 'W': (W, len(W)), 'r': (r, 1),
-            'M': (left[:o], o), 'Q': (r[:o], 1),
-            'A': (left[o:], o), 'b': (r[o:], 1)})
-        return cls(graph, q, u, q + u,
-                   tuple(derivative(x, time) for x in u) + lam, lam,
-                   tuple(f'row {i}' for i in range(len(lam))),
-                   unread=UNREAD.format(type(method).__name__) if (
-                       _compat.has_constraints(method)) else '')
+        lam = tuple(Dummy(f'lam{i + 1}') for i in range(W.shape[0] - o))
+        unstated = [] if lam else unstated_rows(builder, system)
+        return cls.from_speeds(
+            system, W, r, lam, symbols=system.symbols, warning=(
+                unstated and UNSTATED.format(', '.join(unstated)) or ''))
+
+
+def unstated_rows(builder, system):
+    """Names of holonomic rows whose rates KanesMethod was not given."""
+    _, out = system.graph.load(builder, ('velocity_jacobian',))
+    added = [k for k, place in enumerate(system.places)
+             if place < 0 and k < len(system.holonomic_rows)]
+    return [system.constraint_names[k] for k in not_implied(
+        builder, out['velocity_jacobian'], added)]
 
 
 def parts_of(method):
-    """Coordinates, speeds, full mass matrix and forcing of a method."""
+    """The full mass matrix and forcing of a method."""
     try:
-        return (tuple(method.q), tuple(method.u), method.mass_matrix_full,
-                method.forcing_full)
+        return method.mass_matrix_full, method.forcing_full
     except AttributeError as error:
         raise UnsupportedFeatureError(
             f"{method!r} has no `mass_matrix_full` and `forcing_full`. "

@@ -49,9 +49,12 @@ def parse_loads(loads):
 def load_problem(location, vector):
     """The rest of a sentence about a load that cannot be used, or None."""
     if not isinstance(location, (Point, ReferenceFrame)):
-        return (f"acts at {location!r}, which is neither a Point "
-                "(for a force) nor a ReferenceFrame (for a torque). Give the "
-                "pair (point, force) or (frame, torque).")
+        name = (location.name if hasattr(location, 'masscenter')
+                else repr(location))
+        return (f"acts at {name}, which is neither a Point (for a force) nor "
+                "a ReferenceFrame (for a torque). Give the pair (point, "
+                "force) or (frame, torque), and for a body `Force(body, "
+                "force)` or `Torque(body, torque)`.")
     if not isinstance(vector, Vector):
         return (f"at {location} is {vector!r}, which is not a "
                 "Vector. Multiply the magnitude by a unit vector of a frame.")

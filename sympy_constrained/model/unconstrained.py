@@ -2,6 +2,7 @@
 from typing import NamedTuple
 
 from ..errors import MissingIngredientError
+from ..graph import derivative
 from .call_signatures import (
     as_expression, as_expressions, as_list, check_coordinates, check_frame)
 from .kinematic_equations import solve_kinematics, solve_speeds
@@ -64,7 +65,7 @@ def in_kanes_shape(builder, given, composite, in_velocities=False,
 def set_to_zero(builder, auxiliary):
     """Let auxiliary speeds and their rates be zero wherever they are read."""
     for x in auxiliary:
-        builder.bound[x] = builder.bound[x.diff(builder.time)] = 0
+        builder.bound[x] = builder.bound[derivative(x, builder.time)] = 0
 
 
 def speeds_of(arguments):
@@ -92,7 +93,7 @@ def in_lagranges_shape(builder, given, exchange=None):
         raise MissingIngredientError(
             "`forcelist` was given without `frame`. Generalized forces need "
             "the velocities in an inertial frame; pass `frame=`.")
-    u = [x.diff(builder.time) for x in q]
+    u = [derivative(x, builder.time) for x in q]
     kinematics = Kinematics(builder, frame, q, u)
     mass_rates = exchange.declare(
         kinematics, bodies, q, u) if exchange else []

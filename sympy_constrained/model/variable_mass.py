@@ -8,7 +8,7 @@ from sympy.physics.vector import Dyadic
 
 from .. import _compat
 from ..errors import ConstrainedDynamicsError, KinematicsError, located
-from ..graph import Derivation, GraphBuilder, read
+from ..graph import Derivation, GraphBuilder, derivative, read
 from ..graph.writing import nested
 from .call_signatures import (
     as_list, check_bodies, check_coordinates, check_frame)
@@ -70,7 +70,7 @@ class MassExchange:
         for mass in self.rates:
             g.input(mass, dynamic=True)
         rows = []
-        moving = {mass.diff(time) for mass in self.rates}
+        moving = {derivative(mass, time) for mass in self.rates}
         for mass, rate in self.rates.items():
             with located(f'The rate of {mass}'):
                 ref = read(g, rate)
@@ -83,9 +83,10 @@ class MassExchange:
                     "write such a mass as an expression.")
             rows.append([ref])
         for mass, (ref,) in zip(self.rates, rows):
-            g.bound[mass.diff(time)] = ref
+            g.bound[derivative(mass, time)] = ref
         for mass, (ref,) in zip(self.rates, rows):
-            g.bound[mass.diff(time, 2)] = kinematics.total_derivative(ref)
+            g.bound[derivative(mass, time, 2)] = (
+                kinematics.total_derivative(ref))
         return rows
 
     def check_masses(self, builder, kinetics):
@@ -140,7 +141,7 @@ def reactive_terms(bodies, q, frame) -> ImmutableDenseMatrix:
     check_frame(frame)
     builder = GraphBuilder(_compat.time_symbol())
     check_coordinates(q, [], builder.time)
-    u = [x.diff(builder.time) for x in q]
+    u = [derivative(x, builder.time) for x in q]
     kinematics = Kinematics(builder, frame, q, u)
     kinematics.declare_accelerations()
     motions = [BodyMotion(kinematics, body) for body in bodies]

@@ -273,9 +273,10 @@ class CompiledEquations(Evaluator):
     def _scalar(self, name, t, x, p):
         if not self.has(name):
             raise MissingIngredientError(
-                f"These equations carry no {name}: it is not known for the "
-                "model they were made from. Make them by a method of this "
-                "package, from bodies or a Lagrangian.")
+                f"These equations carry no {name}: it is not known where "
+                "parts of the model move by prescription, masses depend on "
+                "the motion, or loads on accelerations. Pass an expression "
+                "of it to `expression`.")
         return self.evaluate((name,), t, x, p)[name][..., 0, 0]
 
     # -- rates -----------------------------------------------------------

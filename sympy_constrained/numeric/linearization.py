@@ -87,9 +87,7 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
     model : CompiledEquations
         Or what :func:`~sympy_constrained.numeric.compile_equations` takes,
         with its ``constants`` and ``inputs``. Compiled equations keep the
-        derivatives, so further calls take milliseconds. Constraints of
-        SymPy's own methods are not known here, so all their states count as
-        independent.
+        derivatives, so further calls take milliseconds.
     at : mapping or sequence
         A state on the constraints.
     outputs : expression or sequence of these, optional

@@ -183,8 +183,8 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
     start, end = ends(trajectory)
     given, times = times, array(times, 'times')
     if times.ndim == 0:
-        times = np.linspace(start, end, int(times)) if times > 1 else [
-            end]*int(times)
+        times = np.linspace(start, end, int(times)) if (
+            1 < times < np.inf) else [end]*int(times == 1)
     if not len(times) or np.ndim(times) > 1:
         raise ValueError(f"`times` is {given!r}. Give a positive number of "
                          "times, or the times in a flat list.")
@@ -218,7 +218,8 @@ def as_drawn(model, trajectory, **given):
     known = dict(getattr(model, 'visual', {}))
     if 'lam1' not in map(label, trajectory.multiplier_names):
         known.pop('forces', None)       # of a method with other multipliers
-    return {**known, **{name: x for name, x in given.items() if x}}
+    return {**known, **{
+        name: x for name, x in given.items() if x or x == 0}}
 
 
 def ends(trajectory):

@@ -12,7 +12,7 @@ from ..contact import (
     SphereSurface, TorusSurface)
 from ..errors import ConstrainedDynamicsError, KinematicsError, warn
 from ..graph import Graph, read
-from ..model.call_signatures import as_dictionary
+from ..model.call_signatures import as_dictionary, as_list
 from ..model.kinetics import axes_of_body, measure_dyadic
 from ..model.loads import parse_loads
 from ..numeric.codegen.native import with_given
@@ -167,8 +167,9 @@ class Scene:
     def add_forces(self, method, forces=None, rows=()):
         """The given forces, else joint reactions, else ``m*J*z``."""
         equations = self.functions.compiled.equations
+        forces = as_dictionary(forces, 'forces')
         if forces:
-            self.add_given(as_dictionary(forces, 'forces'), equations)
+            self.add_given(forces, equations)
         elif not self.add_reactions(method, equations, rows) and (
                 self.find.system is not None
                 and equations.u == self.find.system.u
@@ -192,7 +193,7 @@ class Scene:
         try:
             found = method.joint_reactions(rows=rows, frame=self.find.frame)
         except ConstrainedDynamicsError:        # forces without a place
-            if rows:
+            if as_list(rows, 'rows'):
                 raise
             return False
         where = {name: x.location for name, x in found.items()

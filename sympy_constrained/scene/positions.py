@@ -283,7 +283,7 @@ class Positions:
             x for item in others for x in (item, getattr(item, 'expr', item))
         ), 'specified function')
         used = {}
-        for key, value in (self.inputs or {}).items():
+        for key, value in as_dictionary(self.inputs, 'inputs').items():
             try:
                 names.index(key)
             except (KeyError, ValueError):

@@ -1,4 +1,6 @@
 """Surfaces, curves, contacts; bodies that lose mass."""
+from types import SimpleNamespace
+
 from sympy import cos, oo, symbols
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
@@ -129,6 +131,15 @@ CONTACTS = (
          lambda: contact(formulation='augmented', contact_coordinates=[u]),
          ValueError, '`contact_coordinates` is [u(t)], and',
          'contact_xi1, contact_xi2, contact_zeta1,', 'Give dynamicsymbols'),
+    Case('two contacts of one name in a System',
+         lambda: (one := contact(formulation='augmented')).add_to_system(
+             SimpleNamespace(q=one.coordinates)),
+         ValueError, 'The system already has coordinates',
+         'of a contact named `contact`',
+         'Add each contact once, and give each another'),
+    Case('a text as the force of a contact',
+         lambda: contact().reaction_loads('N'), TypeError, '`normal`',
+         "is 'N', not a number", 'Give a force'),
     Case('the contact angle without charts',
          lambda: contact().contact_angle_rate(),
          UnsupportedFeatureError, 'contact has no contact angle',

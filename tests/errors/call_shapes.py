@@ -131,7 +131,7 @@ CASES = (
     Case('a name and a body as places of loads',
          lambda: kane(forcelist=[('P', N.x), (BOB, N.x)]),
          ConstrainedDynamicsError, "Load 0 acts at 'P', which is neither a",
-         "Load 1 acts at Particle('bob', masscenter=P,",
+         'Load 1 acts at bob, which is neither a Point (for',
          'Give the pair (point, force) or (frame, torque)'),
     Case('a load without a place', lambda: kane(forcelist=[-m*g*N.y]),
          ConstrainedDynamicsError, 'Load 0 is - g*m*N.y',

@@ -1,8 +1,8 @@
 """Numbers for constants, states and inputs; what is computed from them."""
 import numpy as np
-from errors.parts import (VALUES, Case, L, flat, g, l, m, rod, t, x, y, z)
+from errors.parts import (
+    VALUES, Case, L, M, driven, flat, g, l, m, rod, t, x, y, z)
 from sympy import Function, Symbol, oo, sin, sqrt
-from sympy.physics.mechanics import LagrangesMethod
 
 from sympy_constrained import GibbsAppellMethod, HamelEmbedding, VaccoMethod
 from sympy_constrained.errors import (
@@ -108,11 +108,11 @@ MODELS = (
          lambda: compiled(None, flat(Lagrangian=L + x*t**2)).rhs(
              np.inf, [1, 0, 0, 0], [1, 1]), ValueError, '`t` is not finite',
          'it is inf', 'Give finite numbers'),
-    Case('the energy of a model that has none',
-         lambda: compiled({m: 1, g: 1}, formed()).energy(0, [1, 0, 0, 0]),
-         MissingIngredientError, 'These equations carry no energy',
-         'it is not known for the model they were',
-         'Make them by a method of this package, from'),
+    Case('the power of a model that has none',
+         lambda: compiled({}, driven(), inputs={M: 1}).power(0, [0]*4),
+         MissingIngredientError, 'These equations carry no power',
+         'it is not known where parts of the model move by prescription',
+         'Pass an expression of it to `expression`'),
     Case('values of a graph at a singular configuration',
          lambda: flat(hol_coneqs=[sqrt(x**2 + y**2) - l]
                       ).system.graph.evaluate({x: 0, y: 0}, ['A']),
@@ -123,12 +123,6 @@ MODELS = (
          TypeError, "`matrices` has x(t) for 'a', which is no", 'Matrix',
          'Give an expression as a Matrix of one entry'),
 )
-
-
-def formed():
-    method = LagrangesMethod(L, [x, y])
-    method.form_lagranges_equations()
-    return method
 
 
 INPUTS = (
@@ -213,6 +207,9 @@ STARTS = (
     Case('a page with a view along no axis',
          lambda: report(PENDULUM, START, VALUES, view='xx'), ValueError,
          "`view` is 'xx'", "Pass '3d'", 'the axes to the right and upwards'),
+    Case('a number as arrows of a page',
+         lambda: report(PENDULUM, START, VALUES, forces=0), TypeError,
+         '`forces`', 'is 0', 'Give a dictionary'),
     Case('a number among the points of a page',
          lambda: report(PENDULUM, START, VALUES, points=[3]), TypeError,
          '`points` is [3]', 'Pass Points', 'a mapping from names to places'),

@@ -20,7 +20,7 @@ CASES = (
     *(Case(f'a text as `{name}`: {remedy}', call, TypeError,
            f'`{name}`', "'a'", remedy)
       for name, call, remedy in (
-          ('joints', lambda: HEAVY.joint_reactions(['a']),
+          ('joints', lambda: HEAVY.joint_reactions([(*'abcd',)]),
            'Give joints of SymPy, or'),
           ('expression', lambda: Crossing('a'), 'Give an expression in'),
           ('jump', lambda: Crossing(1, 'a'), 'Give {state: expression}'),
@@ -43,6 +43,12 @@ CASES = (
     Case('joint reactions without joints', HEAVY.joint_reactions,
          MissingIngredientError, 'The model has no joints', 'so no reaction',
          'Pass `joints=` with'),
+    Case('a number as arrows', lambda: plot_snapshots(
+        MOTION, HEAVY, forces=0), TypeError, '`forces`', 'is 0',
+         'Give a dictionary'),
+    Case('pictures at no number', lambda: plot_snapshots(
+        MOTION, HEAVY, times=float('nan')), ValueError, '`times`', 'is nan',
+         'Give a positive number of times, or'),
     Case('a line to a misspelt body',
          lambda: plot_snapshots(MOTION, HEAVY, lines=[('O', 'bobb')]),
          ValueError, "The place 'bobb' is not the name",

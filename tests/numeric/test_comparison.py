@@ -1,4 +1,5 @@
 """The main job: one model, every formulation, from Python and the shell."""
+import os
 import re
 import subprocess
 import sys
@@ -800,7 +801,10 @@ def test_lists_and_constraints(monkeypatch, capsys):
 def test_pages_are_written(tmp_path, capsys):
     assert main(['report', 'rolling_disc', '--save', str(tmp_path)]) == 0
     assert 'rolling_disc.html' in capsys.readouterr().out
-    assert 'A thin disc' in (tmp_path/'rolling_disc.html').read_text()
+    page = tmp_path/'rolling_disc.html'
+    assert 'A thin disc' in page.read_text()
+    assert main(['report', 'rolling_disc', '--save', str(page)]) == 1
+    assert 'File exists' in capsys.readouterr().err
 
 
 def test_the_exit_status_is_zero_if_all_agree(monkeypatch, write, capsys):
@@ -831,6 +835,12 @@ def test_the_command_in_a_shell():
         capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert 'reference' in done.stdout and 'Appell, Maggi' in done.stdout
+    read, write = os.pipe()
+    os.close(read)                      # as `| head` does
+    done = subprocess.run([*done.args[:3], 'list'], stdout=write,
+                          stderr=subprocess.PIPE, timeout=120)
+    os.close(write)
+    assert done.returncode == 1 and not done.stderr
 
 
 def test_pictures_from_the_shell(write, tmp_path, monkeypatch, capsys):

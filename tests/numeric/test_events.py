@@ -45,12 +45,9 @@ def test_kicks_at_one_time_act_once_each():
 def test_a_function_that_changes_sign_twice_in_a_step(method, end):
     """A free particle takes long steps; x is in a gap for a short time."""
     free = compile_equations(particle(), {m: 1, 'g': 0})
-
-    def gap(t, x):
-        return (x[0] - 1.3*np.sign(end))**2 - 0.15**2
-
-    motion = simulate(free, end, [0, 0, 1, 0], events=gap, method=method,
-                      stabilization=None, max_step=2.)
+    motion = simulate(
+        free, end, [0, 0, 1, 0], method=method, stabilization=None,
+        max_step=2., events=lambda t, x: (x[0] - 1.3*np.sign(end))**2 - .15**2)
     assert np.diff(motion.t).max() > 0.5 or end < 0
     np.testing.assert_allclose(
         [event.t for event in motion.events],
@@ -161,11 +158,9 @@ def test_an_error_of_an_input_loses_nothing(method, error):
 
 
 def test_an_error_of_an_event_loses_nothing():
-    def broken(t, x):
-        return 1 if t < 1 else [][0]
-
     with pytest.raises(SimulationError, match='IndexError') as found:
-        driven(lambda t, x: t, events=broken, t_eval=[0, 0.5, 2.5])
+        driven(lambda t, x: t, t_eval=[0, 0.5, 2.5],
+               events=lambda t, x: 1 if t < 1 else [][0])
     assert isinstance(found.value.__cause__, IndexError)
     assert found.value.trajectory.t[:1] == 0
     assert found.value.trajectory.t[-1] <= 1

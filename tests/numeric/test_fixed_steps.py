@@ -358,8 +358,9 @@ def test_unsolved_step_ends_the_run():
     with pytest.raises(SimulationError, match='not solved') as error:
         run('pendulum', 'rattle', 20, divisor=1/8)
     assert len(error.value.trajectory) == len(motion) > 1
-    outputs = run('pendulum', 'rattle', 20, throw=False, t_eval=3, divisor=1/8)
-    assert outputs.t[-1] == motion.t[-1]        # the last state, too
+    for times in 3, [20.]:                      # the last state, too
+        assert motion.t[-1] == run('pendulum', 'rattle', 20, throw=False,
+                                   t_eval=times, divisor=1/8).t[-1]
     motion = run('pendulum', 'rattle', 100, max_steps=999, throw=False)
     assert motion.reason is Reason.STEPS and '1000 steps' in motion.message
 

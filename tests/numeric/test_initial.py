@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 from sympy import cos, sin, symbols
 from sympy.physics.mechanics import (
-    KanesMethod, Particle, Point, ReferenceFrame, dynamicsymbols)
+    KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame,
+    dynamicsymbols)
 
 from exports import kept
 from mechanisms import g, l, m, particle, t, x, y, z
@@ -11,8 +12,10 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstraintError
 from sympy_constrained.models import MODELS
 from sympy_constrained.numeric import (
-    compile_equations, consistent_state, equilibria, simulate)
+    compile_equations, consistent_state, equilibria, linearize, simulate)
 from sympy_constrained.numeric.manifold.projection import distances, project
+
+u, v = dynamicsymbols('u v')
 
 
 def four_bar():
@@ -141,14 +144,33 @@ def test_a_negative_mass_is_reported(mass, recwarn):
             for text in texts] == [True]*(mass < 0)
 
 
-def test_a_row_among_the_masses_of_sympy_is_none(recwarn):
-    u, v = dynamicsymbols('u v')
+@pytest.mark.parametrize('name, cls', [
+    ('cartesian_pendulum', LagrangesMethod), ('four_bar', KanesMethod)])
+def test_the_constraints_of_methods_of_sympy_are_known(name, cls, recwarn):
+    """They were not: starts were not checked, and searches ignored them."""
+    ready, _, ours, state = kept(name)
+    theirs = compile_equations(ready.form(cls), ready.parameters)
+    with pytest.raises(ConstraintError, match='holonomic row 0 by'):
+        simulate(theirs, 0.1, state + 0.1)
+    for one, two in zip(*((
+            consistent_state(equations, state + 0.01),
+            simulate(equations, 0.1, state).x[-1],
+            linearize(equations, state, dependent=()).A,
+            equilibria(equations, state)[0].x[:len(state)//2])
+            for equations in (theirs, ours))):
+        np.testing.assert_allclose(one, two, atol=1e-8)
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize('u_ind, others', [
+    ([u, v], {}),
+    ([u], {'u_dependent': [v], 'velocity_constraints': [u + v]})])
+def test_a_rate_that_kane_was_not_given_is_a_warning(u_ind, others):
     N, P = ReferenceFrame('N'), Point('P')
     P.set_vel(N, u*N.x + v*N.y)
-    kane = KanesMethod(N, [x, y], [u], [x.diff() - u, y.diff() - v],
-                       u_dependent=[v], velocity_constraints=[x*u + y*v])
-    kane.kanes_equations([Particle('P', P, 1)], [])
-    assert simulate(kane, 0.1, [0, -1, 9, 0]).success and not recwarn.list
-    for search in consistent_state, equilibria:     # it does not have the row
-        with pytest.warns(UserWarning, match='need not satisfy them'):
-            search(kane, [0, -1, 9, 1])
+    method = KanesMethod(
+        N, [x], u_ind, [x.diff() - u, y.diff() - v], [y],
+        [x**2 + y**2 - 1], **others)
+    method.kanes_equations([Particle('P', P, 1)], [])
+    with pytest.warns(UserWarning, match='The rate of holonomic row 0'):
+        linearize(method, [0, -1, 0, 0])

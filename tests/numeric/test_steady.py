@@ -17,6 +17,7 @@ from sympy_constrained.errors import (
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, equilibria, steady_motions)
+from sympy_constrained.numeric.steady import steady_motion
 
 # -- the bicycle -----------------------------------------------------------
 
@@ -398,6 +399,10 @@ def test_singular_coordinates_hide_a_force():
     assert 'singular' in repr(equilibria(method, [0]*3, constants={m: 0}))
     with pytest.raises(ConstraintError, match='coordinates are singular'):
         equilibria(method, [0, pi/2, 0], constants={m: 1})
+    sphere = UdwadiaKalabaMethod(
+        (x.diff()**2 + sine(x)**2*y.diff()**2)/2 - sine(x)*cosine(y), [x, y])
+    rest, = equilibria(sphere, [0.25, 2.15])    # from a start beside it
+    np.testing.assert_allclose(rest.x[:2], [-pi/2, 0], atol=1e-9)
 
 
 @pytest.mark.parametrize('direction', [sign, lambda u: Piecewise(
@@ -443,12 +448,19 @@ def test_folds_of_a_bistable_spring():
         -1/np.sqrt(3), 1/np.sqrt(3)], rtol=1e-12)
 
 
-def test_coordinates_that_are_too_small_are_refused():
+@pytest.mark.parametrize('size', [1e-9, 1e-6, 1e-3, 1e3, 1e5, 1e8])
+def test_units_of_length_do_not_matter(size, monkeypatch):
     pendulum = UdwadiaKalabaMethod(
         m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
         hol_coneqs=[x**2 + y**2 - l**2])
-    with pytest.raises(ConstrainedDynamicsError, match='smaller units'):
-        equilibria(pendulum, [1e-7, -1e-6], constants={m: 1, g: 1e-3, l: 1e-6})
-    rest, = equilibria(pendulum, [1e-4, -1e-3], constants={
-        m: 1, g: 9.81, l: 1e-3})
-    assert abs(rest[y]/1e-3 + 1) < 1e-12
+    rest, = equilibria(pendulum, [.6*size, -.7*size], constants={
+        m: 1, g: 9.81, l: size})
+    np.testing.assert_allclose(rest.x[:2]/size, [0, -1], atol=1e-12)
+    spring = UdwadiaKalabaMethod(m*x.diff()**2/2 + m*x - g*x**4/4, [x])
+    rest, = equilibria(spring, [2*size], constants={m: 1, g: size**-3})
+    assert rest[x] == pytest.approx(size)
+    if size == 1e-6:                    # were it not for the size of the guess
+        monkeypatch.setattr(steady_motion, 'USUAL', (0, 1))
+        with pytest.raises(ConstrainedDynamicsError, match='smaller units'):
+            equilibria(pendulum, [1e-7, -1e-6], constants={
+                m: 1, g: 1e-3, l: 1e-6})

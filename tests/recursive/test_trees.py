@@ -114,8 +114,11 @@ def test_inputs_are_expressions():
     for inputs, error, text in (
             (None, MissingIngredientError, 'was given for drive'),
             ({'driv': 1}, MissingIngredientError, 'did you mean drive'),
+            ({q1: 1}, MissingIngredientError, 'specified function; known: d'),
+            ({'ask': q1}, MissingIngredientError, r'known: drive\.'),
             ({drive.diff(t): 1}, MissingIngredientError, 'is no specified'),
-            ({drive: t, drive.diff(t): 1}, UnsupportedFeatureError, 'derive'),
+            ({drive: t, drive.diff(t): 1}, UnsupportedFeatureError,
+             'which follows from the first'),
             ({drive: pow}, UnsupportedFeatureError, 'Python function')):
         with pytest.raises(error, match=text):
             compile_equations(method, values, inputs, recursion=True)

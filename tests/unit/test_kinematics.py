@@ -294,11 +294,8 @@ def test_what_has_no_motion_is_named(N):
 def coupled(size, seed=0):
     """Equations whose ``q'`` are coupled in one block of this size."""
     random = Random(f'coupled {size} {seed}')
-
-    def entry():
-        return random.choice([1, 2, cos(q1), sin(q2) + 2, a, 1 + q3**2])
-
-    K = Matrix(size, size, lambda i, j: entry() + 4*(i == j))
+    K = Matrix(size, size, lambda i, j: 4*(i == j) + random.choice(
+        [1, 2, cos(q1), sin(q2) + 2, a, 1 + q3**2]))
     H = Matrix(size, size, lambda i, j: random.choice([0, 1, q2, b]))
     h = Matrix(size, 1, lambda i, _: random.choice([0, t, s, cos(q1)]))
     qd = Matrix([q.diff(t) for q in Q[:size]])

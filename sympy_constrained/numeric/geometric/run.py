@@ -170,5 +170,5 @@ class FixedRun(BlockRun):
                 t, y, False, (after - before)[:self.size]/(2*self.h))
 
     def add_last(self):
-        if self.records.last is not None and self.records.last != self.t:
+        if self.records.last != self.t:
             self.add(np.array([self.t]), self.last[None])

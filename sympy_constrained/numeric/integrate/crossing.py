@@ -45,7 +45,7 @@ class Crossing:
 
     expression : expression
         In states, time, constants and inputs. New symbols, also those of
-        ``jump``, become constants.
+        ``jump``, become constants. A zero at the start is no event.
     jump : mapping, optional
         States after the event, by object or name, as expressions of those
         before. The others do not change; ``{}`` where accelerations jump.

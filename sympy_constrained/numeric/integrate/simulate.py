@@ -117,7 +117,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         step of a trial; they are ``statistics['gains']``.
     t_eval : None, int or sequence of float
         Output times: the steps of the integrator, a number of equally spaced
-        times, or these times. A terminal event adds its time.
+        times, or these times. A run that ends early adds the time of its
+        last state.
     initial : {'check', 'project'}
         Whether a start that violates the constraints is an error or is moved
         to the nearest consistent state.

@@ -459,10 +459,11 @@ class Run(Integration):
         """Record the last accepted state of a run that ends early."""
         with suppress(Exception, KeyboardInterrupt):
             self.record_first()
-        if self.last is not None and self.records.last is not None and (
+        if self.records.last is None or (
                 self.forward*(self.t - self.records.last) > 0):
             with suppress(Exception, KeyboardInterrupt):
-                self.record(self.t, self.last)
+                self.record(self.t, self.rates.begin if self.last is None
+                            else self.last)
 
     def trajectory(self, reason, message, statistics) -> Trajectory:
         if reason is Reason.END and self.passed:

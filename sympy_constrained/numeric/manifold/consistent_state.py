@@ -4,7 +4,7 @@ from itertools import chain
 
 import numpy as np
 
-from ...errors import ConstraintError, InconsistentConstraintsError, warn
+from ...errors import ConstraintError, InconsistentConstraintsError
 from ...graph import Graph
 from ...model.constraints import multiples
 from ..compiled import compile_equations
@@ -86,7 +86,6 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
 
     """
     compiled = compile_equations(compiled, constants, inputs)
-    warn(compiled.equations.unread)
     names = compiled.names
     try:
         default = None if fill is None else [number(fill)]*len(names)

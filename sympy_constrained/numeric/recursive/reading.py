@@ -105,10 +105,13 @@ def check_names(kinematics, values, inputs):
     """Raise if ``inputs`` have a name that the model does not contain."""
     for item in inputs:
         if item != function_of(item) and function_of(item) in inputs:
-            raise refused(f"`inputs` have {function_of(item)} and {item}, "
-                          "which they derive from the first.")
+            raise refused(
+                f"`inputs` have values for {function_of(item)} and for {item}"
+                ", which follows from the first. Leave it out.")
     time = kinematics.builder.time
-    raise_problems(Resolution(time, None).read(values, [
+    states = SimpleNamespace(
+        states=kinematics.coordinates + kinematics.speeds)
+    raise_problems(Resolution(time, states).read(values, [
         x for x in kinematics.builder.kept if is_function_of(x, time)
         and function_of(x) not in kinematics.functions
     ]), MissingIngredientError)
@@ -148,11 +151,14 @@ def rates_of(builder, equations, q, u, inputs):
 def inputs_of(values, q, u, time):
     """Expressions of the inputs, after the inputs that they contain."""
     states = *q, *u, *(derivative(x, time) for x in q)
-    functions = [x if is_function_of(x, time) else Function(str(x))(time)
-                 for x in values]
+    functions = {
+        x: x if is_function_of(x, time) else Function(str(x))(time)
+        for x in values}
+    functions = {x: f for x, f in functions.items() if f not in states}
     found = Inputs.match(
-        [x for x in dict.fromkeys(functions) if x not in states], values,
-        time, SimpleNamespace(states=states, graph=None), False)
+        [*dict.fromkeys(functions.values())],
+        {x: values[x] for x in functions}, time,
+        SimpleNamespace(states=states, graph=None), False)
     for item in found.called:
         raise refused(f"The input {item} is a Python function or a table.")
     return found.given

@@ -43,7 +43,7 @@ import numpy as np
 from sympy import Dummy, sympify
 
 from ...errors import SingularEquationsError, UnsupportedFeatureError, warn
-from ...graph import Graph
+from ...graph import Graph, derivative
 from ...graph import gradient as slopes_of
 from ..codegen.native import with_given
 from ..manifold.correction import newton_code, newton_graph
@@ -156,7 +156,7 @@ class Backward:
         self.constants, self.tableau = constants, loop.tableau_of(tape.method)
         compiled, time = tape.compiled, tape.compiled.equations.t
         self.vjp = compiled.vjp('rates' if cost == 0 else (
-            *(x.diff(time) for x in compiled.states), cost),
+            *(derivative(x, time) for x in compiled.states), cost),
             (*compiled.states, *constants))
         self.code = cache(self._code)
         self.visited = []               # times and states of each part

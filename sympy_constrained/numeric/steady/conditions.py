@@ -50,12 +50,13 @@ class Conditions:
 
     A point is one array of the states, the multipliers and all constants.
     ``columns`` are the positions in it that are unknown. ``free`` are
-    positions of constants that may become unknowns.
+    positions of constants that may become unknowns. Changes of coordinates
+    are relative to ``length``.
     """
 
-    def __init__(self, compiled, cyclic, at_rest=False, free=()):
+    def __init__(self, compiled, cyclic, at_rest=False, free=(), length=1.):
         self.compiled, self.cyclic, self.at_rest = compiled, cyclic, at_rest
-        self.free = free
+        self.free, self.length = free, length
         self.count = len(compiled.states)
         self.size = self.count + len(compiled.multiplier_names)
         self.places = np.append(np.arange(self.size), [
@@ -73,7 +74,7 @@ class Conditions:
 
     def __reduce__(self):
         return Conditions, (self.compiled, self.cyclic, self.at_rest,
-                            self.free)
+                            self.free, self.length)
 
     @property
     def symbols(self):
@@ -102,6 +103,7 @@ class Conditions:
         """Norms of the derivatives here or beside, and sizes of the unknowns.
         """
         sizes = np.ones(len(point))
+        sizes[self.compiled.q_index] = self.length
         lam = slice(self.count, self.size)
         sizes[lam] = np.abs(point[lam]).max(initial=1.)
         constants = np.abs(self.compiled.parameters())  # also beside zero

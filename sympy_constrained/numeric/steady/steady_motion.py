@@ -1,7 +1,7 @@
 """Steady motions near a guess, their families and their stability."""
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,9 @@ SAME = 1e-6
 # Further starts of a search, and the distance of what they may find, absolute
 # or relative to the guess.
 STARTS, FAR = 16, 2.
+# The size of coordinates is one in a search; in a first one it is that of the
+# guess, if this is neither rounding nor usual.
+ROUNDED, USUAL = 1e-12, (1e-3, 1e3)
 # A real part below this part of the norm of the matrix is zero.
 ZERO = 1e-7
 # Distances from a singular state, at which accelerations are compared.
@@ -290,7 +293,6 @@ def equilibria(model, near, *, fixed=(), fill=None, constants=None,
 def _found(conditions, near, fixed, fill):
     compiled, names = conditions.compiled, conditions.compiled.names
     warn(compiled.equations.warning)
-    warn(compiled.equations.unread)
     fixed = tuple(names.indices(fixed, 'fixed'))
     default = [None if fill is None else number(fill)]*len(names)
     resting = np.setdiff1d(range(len(names)), compiled.q_index) if (
@@ -333,32 +335,48 @@ def _warn_of_jumps(conditions, found):
              "either sign.")
 
 
-def _search(conditions, x, p, fixed, beside):
+def _search(conditions, guess, p, fixed, beside):
     compiled = conditions.compiled
     free = [np.array([k for k in index if k in conditions.columns
                       and k not in fixed], dtype=int)
             for _, index in compiled.levels]
-    guess, x = x, project(compiled, 0., x, p, free).x
+    x = project(compiled, 0., guess, p, free).x
+    size = np.abs(x[compiled.q_index]).max(initial=0.)
+    given = guess, x, p, fixed, beside
+    if size > ROUNDED and not USUAL[0] <= size <= USUAL[1]:
+        with suppress(ConstrainedDynamicsError):
+            motion = _search_by_size(Conditions(
+                compiled, conditions.cyclic, conditions.at_rest, length=size
+            ), *given)
+            return replace(motion, conditions=conditions)
+    return _search_by_size(conditions, *given)
+
+
+def _search_by_size(conditions, guess, x, p, fixed, beside):
+    compiled = conditions.compiled
     point = np.concatenate([x, np.zeros(len(compiled.multiplier_names)), p])
     value, slopes = conditions(point)
     lam = slice(conditions.count, conditions.size)
     point[lam] = np.linalg.lstsq(slopes[:, lam], -value, rcond=None)[0]
     columns = conditions.columns[~np.isin(conditions.columns, fixed)]
     states = columns[columns < conditions.count]
-    reach = FAR*np.maximum(1., np.abs(guess[states]))
+    reach, fault = FAR*np.maximum(
+        conditions.scales(point, states)[1], np.abs(guess[states])), None
     for k, start in enumerate(conditions.starts(point, columns, beside)):
+        if k == 1:
+            point = start               # of least squares
         solved = conditions.solved(start, columns)
-        if solved is not None and (k < 2 or np.all(np.abs(
-                solved[states] - guess[states]) <= reach)):
-            break
-    else:
-        if len(columns):
-            point = conditions.nearest(point, columns)
-        raise _not_found(conditions, point, columns)
-    _check_cyclic(conditions, solved)
-    _check_units(conditions, solved)
-    _check_balance(conditions, solved)
-    return SteadyMotion(conditions, solved)
+        if solved is None or k > 1 and np.any(np.abs(
+                solved[states] - guess[states]) > reach):
+            continue
+        try:
+            for check in _check_cyclic, _check_units, _check_balance:
+                check(conditions, solved)
+        except ConstrainedDynamicsError as error:
+            fault = fault or error
+        else:
+            return SteadyMotion(conditions, solved)
+    raise fault or _not_found(conditions, point, columns)
 
 
 def _check_cyclic(conditions, point):
