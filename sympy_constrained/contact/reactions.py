@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sympy import Expr, sympify
-from sympy.physics.mechanics import Force, LagrangesMethod, dynamicsymbols
+from sympy.physics.mechanics import (
+    Force, LagrangesMethod, Vector, dynamicsymbols)
 
 from .. import _compat
 from ..errors import ConstraintError, UnsupportedFeatureError, warn
@@ -44,9 +45,13 @@ class ContactReactions:
     """Reactions and events, for a class with the rows of a contact."""
 
     def reaction_loads(self, normal, first=0, second=0) -> list[Force]:
-        """Forces on child and parent; components are those on the child."""
-        force = normal*self.normal + first*self.tangents[0] + (
-            second*self.tangents[1])
+        """Forces on child and parent, by the components of that on the child
+        along ``normal`` and both ``tangents``.
+        """
+        parts = zip((normal, first, second), ('normal', 'first', 'second'),
+                    (self.normal, *self.tangents))
+        force = sum((scalar(part, name, 'component')*axis
+                     for part, name, axis in parts), Vector(0))
         return [Force(self.child_point, force),
                 Force(self.parent_point, -force)]
 
