@@ -180,10 +180,18 @@ class ContactReactions:
         passed = f"The bodies of {self.name} penetrate, so the gap is negative"
         own = {x: sympify(v, strict=True) for x, v in (constants or {}).items()
                if x not in compiled.constants}
+        gap = self.gap and self.gap.xreplace(own)
+        lacking = gap and gap.free_symbols.difference(
+            compiled.constants, {dynamicsymbols._t})
+        if lacking:
+            raise ValueError(
+                f"The gap of {self.name} contains "
+                f"{', '.join(sorted(map(str, lacking)))}, unknown to the "
+                "equations. Pass their numbers in `constants`.")
 
         def make(compiled):
-            if self.gap is not None:
-                return expression(compiled, self.gap.xreplace(own))
+            if gap is not None:
+                return expression(compiled, gap)
             near = dict(guess or {})
 
             def distance(t, x):

@@ -13,6 +13,7 @@ from sympy_constrained import (
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, KinematicsError,
     MissingIngredientError, UnsupportedFeatureError)
+from sympy_constrained.numeric import compile_equations
 
 a, b, R = symbols('a b R')
 ALIEN = ReferenceFrame('alien')
@@ -132,6 +133,10 @@ CONTACTS = (
     Case('a vector for a component of a contact force',
          lambda: contact().reaction_loads(0, N.x), TypeError,
          '`first` is N.x', 'not a number', 'Give a component'),
+    Case('a radius that the motion without the contact lacks',
+         lambda: contact().touch_down_event(compile_equations(
+             UdwadiaKalabaMethod(x.diff()**2/2, [x]))), ValueError,
+         'The gap of contact contains R,', 'unknown', 'in `constants`'),
     Case('the contact angle without charts',
          lambda: contact().contact_angle_rate(),
          UnsupportedFeatureError, 'contact has no contact angle',
