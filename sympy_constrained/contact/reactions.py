@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sympy import Expr, sympify
-from sympy.physics.mechanics import Force, LagrangesMethod, dynamicsymbols
+from sympy.physics.mechanics import (
+    Force, LagrangesMethod, Vector, dynamicsymbols)
 
 from .. import _compat
 from ..errors import ConstraintError, UnsupportedFeatureError, warn
@@ -44,12 +45,15 @@ class ContactReactions:
     """Reactions and events, for a class with the rows of a contact."""
 
     def reaction_loads(self, normal, first=0, second=0) -> list[Force]:
-        """Forces on child and parent; components are those on the child."""
-        directions = self.normal, *self.tangents
-        force = sum(scalar(value, name, 'force')*direction
-                    for (name, value), direction in zip((
-                        ('normal', normal), ('first', first),
-                        ('second', second)), directions))
+        """Forces on child and parent.
+
+        The arguments are the components of the force on the child along
+        ``normal`` and both ``tangents``.
+        """
+        parts = zip((normal, first, second), ('normal', 'first', 'second'),
+                    (self.normal, *self.tangents))
+        force = sum((scalar(part, name, 'component')*axis
+                     for part, name, axis in parts), Vector(0))
         return [Force(self.child_point, force),
                 Force(self.parent_point, -force)]
 
@@ -178,10 +182,18 @@ class ContactReactions:
         passed = f"The bodies of {self.name} penetrate, so the gap is negative"
         own = {x: sympify(v, strict=True) for x, v in (constants or {}).items()
                if x not in compiled.constants}
+        gap = self.gap and self.gap.xreplace(own)
+        lacking = gap and gap.free_symbols.difference(
+            compiled.constants, {dynamicsymbols._t})
+        if lacking:
+            raise ValueError(
+                f"The gap of {self.name} contains "
+                f"{', '.join(sorted(map(str, lacking)))}, unknown to the "
+                "equations. Pass their numbers in `constants`.")
 
         def make(compiled):
-            if self.gap is not None:
-                return expression(compiled, self.gap.xreplace(own))
+            if gap is not None:
+                return expression(compiled, gap)
             near = dict(guess or {})
 
             def distance(t, x):

@@ -15,6 +15,7 @@ from sympy_constrained import (
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, KinematicsError,
     MissingIngredientError, UnsupportedFeatureError)
+from sympy_constrained.numeric import compile_equations
 
 a, b, R = symbols('a b R')
 ALIEN = ReferenceFrame('alien')
@@ -137,9 +138,13 @@ CONTACTS = (
          ValueError, 'The system already has coordinates',
          'of a contact named `contact`',
          'Add each contact once, and give each another'),
-    Case('a text as the force of a contact',
-         lambda: contact().reaction_loads('N'), TypeError, '`normal`',
-         "is 'N', not a number", 'Give a force'),
+    Case('a vector for a component of a contact force',
+         lambda: contact().reaction_loads(0, N.x), TypeError,
+         '`first` is N.x', 'not a number', 'Give a component'),
+    Case('a radius that the motion without the contact lacks',
+         lambda: contact().touch_down_event(compile_equations(
+             UdwadiaKalabaMethod(x.diff()**2/2, [x]))), ValueError,
+         'The gap of contact contains R,', 'unknown', 'in `constants`'),
     Case('the contact angle without charts',
          lambda: contact().contact_angle_rate(),
          UnsupportedFeatureError, 'contact has no contact angle',

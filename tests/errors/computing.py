@@ -198,6 +198,10 @@ STARTS = (
     Case('a number among the events', lambda: run(events=[3]), TypeError,
          '`events[0]` is no function of (t, x)', 'but a int',
          'Give a function that vanishes at the event'),
+    Case('a jump that is no function', lambda: run(events=type('E', (), {
+        '__call__': lambda self, t, x: 1., 'jump': 'a'})()), TypeError,
+         '`events[0].jump` is no function of (t, x)', 'but a str',
+         'Give a function that returns the states after'),
     Case('a truth value as reactions', lambda: run(reactions=True), TypeError,
          '`reactions` is True', 'Pass the result of',
          '`method.joint_reactions()`'),

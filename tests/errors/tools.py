@@ -24,6 +24,7 @@ CASES = (
            'Give joints of SymPy, or'),
           ('expression', lambda: Crossing('a'), 'Give an expression in'),
           ('jump', lambda: Crossing(1, 'a'), 'Give {state: expression}'),
+          ('terminal', lambda: Crossing(1, terminal='a'), 'Give True, or'),
           ('direction', lambda: Crossing(1, direction='a'),
            'Give a positive or a'),
           ('trajectory', lambda: singular_configurations('a'),

@@ -52,8 +52,9 @@ def balances(*arguments, **options):
     with catch_warnings(record=True) as caught:
         simplefilter('always')
         simulate(*arguments, **options)
-    return [str(warning.message) for warning in caught
-            if 'balance is off' in str(warning.message)]
+    texts = [str(warning.message) for warning in caught]
+    return [text for text in texts
+            if 'balance is off' in text or 'No state exceeds' in text]
 
 
 @pytest.mark.parametrize('name', [
@@ -81,6 +82,14 @@ def test_ready_models_run(name):
 def test_tolerances_explain_errors(name, options):
     compiled, state, t_end = compiled_model(name)
     assert balances(compiled, 0.3*t_end, state, **options) == []
+
+
+@pytest.mark.parametrize('size, tolerances, expected', [
+    (1e-10, {}, 1), (1e-10, {'atol': 1e-16}, 0), (0, {}, 0)], ids=str)
+def test_states_that_atol_does_not_resolve(size, tolerances, expected):
+    compiled = compile_equations(UdwadiaKalabaMethod(
+        m*(x.diff()**2 - g*x**2)/2, [x]), {m: 1, g: 9.81})
+    assert len(balances(compiled, 3, [size, 0], **tolerances)) == expected
 
 
 @pytest.mark.filterwarnings('ignore:The rank of the equations changed')

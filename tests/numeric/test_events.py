@@ -26,6 +26,11 @@ def driven(force, end=3, **options):
                     inputs={f: force}, **options)
 
 
+def free_run(end=10, **options):
+    return simulate(compile_equations(particle(), {m: 1, 'g': 0}), end,
+                    [0, 0, 1, 0], **options)
+
+
 # -- events at one time ----------------------------------------------------
 
 def test_kicks_at_one_time_act_once_each():
@@ -44,10 +49,9 @@ def test_kicks_at_one_time_act_once_each():
 @pytest.mark.parametrize('end', [5, -5])
 def test_a_function_that_changes_sign_twice_in_a_step(method, end):
     """A free particle takes long steps; x is in a gap for a short time."""
-    free = compile_equations(particle(), {m: 1, 'g': 0})
-    motion = simulate(
-        free, end, [0, 0, 1, 0], method=method, stabilization=None,
-        max_step=2., events=lambda t, x: (x[0] - 1.3*np.sign(end))**2 - .15**2)
+    motion = free_run(
+        end, method=method, stabilization=None, max_step=2.,
+        events=lambda t, x: (x[0] - 1.3*np.sign(end))**2 - 0.15**2)
     assert np.diff(motion.t).max() > 0.5 or end < 0
     np.testing.assert_allclose(
         [event.t for event in motion.events],
@@ -55,10 +59,9 @@ def test_a_function_that_changes_sign_twice_in_a_step(method, end):
 
 
 def test_an_eighth_of_a_step_is_seen():
-    free = compile_equations(particle(), {m: 1, 'g': 0})
     gaps = [lambda t, x, centre=centre: abs(t - centre) - 0.0626
             for centre in np.linspace(3.1, 3.9, 17)]
-    motion = simulate(free, 10, [0, 0, 1, 0], events=gaps, max_step=1.)
+    motion = free_run(events=gaps, max_step=1.)
     assert np.diff(motion.t).max() == pytest.approx(1)
     assert sorted(event.index for event in motion.events) == sorted(
         2*list(range(17)))
@@ -78,25 +81,21 @@ def test_flat_functions_and_such_as_stay_zero(function, phase, end):
 
 
 def test_only_the_wanted_direction_counts_within_a_step():
-    free = compile_equations(particle(), {m: 1, 'g': 0})
-
     def gap(t, x):
         return (t - 3.5)**2 - 0.04
 
     gap.direction, gap.terminal = 1, True
-    motion = simulate(free, 10, [0, 0, 1, 0], events=gap, max_step=2.)
+    motion = free_run(events=gap, max_step=2.)
     assert motion.t[-1] == pytest.approx(3.7)
     assert motion.reason is Reason.EVENT and len(motion.events) == 1
 
 
 def test_events_of_several_functions_are_in_order():
-    free = compile_equations(particle(), {m: 1, 'g': 0})
     functions = [lambda t, x, at=at: t - at for at in (4.3, 4.1, 4.2)]
-    motion = simulate(free, 10, [0, 0, 1, 0], events=functions)
-    assert [event.index for event in motion.events] == [1, 2, 0]
-    functions[2].terminal = True
-    motion = simulate(free, 10, [0, 0, 1, 0], events=functions)
-    assert [event.index for event in motion.events] == [1, 2]
+    for order in [1, 2, 0], [1, 2]:
+        motion = free_run(events=functions)
+        assert [event.index for event in motion.events] == order
+        functions[2].terminal = True
 
 
 # -- singular configurations -----------------------------------------------

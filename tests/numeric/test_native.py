@@ -24,7 +24,8 @@ from sympy_constrained.errors import (
     MissingIngredientError, UnsupportedFeatureError)
 from sympy_constrained.graph import Graph, GraphBuilder, read
 from sympy_constrained.models import MODELS
-from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.numeric import (
+    compile_equations, consistent_state, simulate)
 from sympy_constrained.numeric.codegen.python_code import Generated
 from sympy_constrained.numeric.codegen.native import (
     Native, chosen, compiled_outputs, has_llvm)
@@ -634,6 +635,22 @@ def test_without_a_recent_llvmlite(monkeypatch, pendulum, case):
     compiled = compile_equations(pendulum.method, pendulum.constants)
     assert compiled.backend == 'numpy'
     close(compiled.rhs(0, pendulum.start), [0, 0, 0, -9.81])
+
+
+@needs_llvm
+@pytest.mark.parametrize('order', [1, -1])
+def test_a_pivot_that_vanishes_where_the_constraints_hold(order):
+    """Nearest point of a parabola; the distance does not depend on ``Z``."""
+    distance = (X - Z)**2 + (Y - Z**2/2)**2
+    method = UdwadiaKalabaMethod(
+        m*(X.diff()**2 + Y.diff()**2)/2 - m*g*Y, [X, Y, Z],
+        hol_coneqs=[distance - 1, distance.diff(Z)][::order])
+    compiled, other = (compile_equations(method, {m: 1, g: 9.81}, backend=name)
+                       for name in ('llvm', 'numpy'))
+    start = consistent_state(compiled, [.5, 1.2, .6, 1, 0, .5], [X, X.diff()])
+    for drift in 1e-7, 1e-9, 3e-10:
+        x = start + [0, 0, drift, 0, 0, 0]
+        close(compiled.rhs(0, x), other.rhs(0, x))
 
 
 @needs_llvm

@@ -15,7 +15,8 @@ from ...graph.linalg import (
     ldl_backward, ldl_factor, ldl_forward, ldl_order, ldl_solve, less,
     lu_solve)
 from ...graph.reading import SLOTS
-from ..tolerances import BACKWARD, CONTRADICTION, PIVOT, POOR_CHOICE, RESIDUAL
+from ..tolerances import (
+    BACKWARD, CONTRADICTION, PIVOT, POOR_CHOICE, RESIDUAL, SMALL_PIVOT)
 from .profile import Profile
 
 
@@ -119,7 +120,7 @@ def solved(g, out, equations, kept=None, sizes=None, agree=False,
         rows, columns = ([read(g, sympify(x, strict=True)) for x in side]
                          for side in sizes)
         checked = range(motion, count) if agree else use[motion:]
-        least = g.constant(PIVOT)   # of the usual size of its entry
+        least = g.constant(factors.least)   # of the usual size of its entry
         checks += [[g.mul(least, g.mul(rows[use[i]], columns[use[j]])),
                     size(g, pivot)] for i, j, pivot in factors.pivots]
         checks += row_checks(g, out, use, z, checked, rows, columns)
@@ -246,6 +247,8 @@ class SchurFactors:
     and value, ``diagonal`` the entries before elimination.
     """
 
+    least = PIVOT
+
     def __init__(self, g, M, A):
         self.g, self.size, self.schur = g, len(M), None
         self.order = order = ldl_order(M, A)
@@ -305,7 +308,7 @@ class LoopFactors:
         self.entries = [lower[max(i, j)][min(i, j)]
                         for i, j in self.profile.entries]
 
-    checks = SchurFactors.checks
+    least, checks = PIVOT, SchurFactors.checks
 
     def solve(self, right):
         g, order = self.g, self.profile.order
@@ -332,7 +335,13 @@ def complement(g, mass, A):
 
 
 class Elimination:
-    """By elimination, with checks of the residuals."""
+    """By elimination, in one order for all states.
+
+    A pivot may vanish where the constraints hold. Other solvers are better
+    near there, so the pivots must be larger than others.
+    """
+
+    least = SMALL_PIVOT
 
     def __init__(self, g, W):
         self.g, self.W, self.pivots = g, W, []
@@ -383,6 +392,10 @@ class RepeatedFactors:
             g, [[matrix[i][j] for j in first] for i in first],
             sum(isinstance(place, int) for place in patterns.pop()), stages)
         return inner and cls(g, matrix, groups, inner)
+
+    @property
+    def least(self):
+        return self.inner.least
 
     @property
     def pivots(self):

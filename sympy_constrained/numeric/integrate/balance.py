@@ -22,6 +22,10 @@ NOTHING = 1e-5
 # The same for accelerations, relative to the largest one.
 FAINT = 1e-10
 TINY = np.finfo(float).tiny
+# Part of the largest state that an absolute tolerance may be.
+COARSE = 0.01
+# Smaller states are what rounding leaves of a rest at zero.
+REST = 1e-14
 
 
 class Balance:
@@ -88,8 +92,9 @@ class Balance:
             if not (found[0] <= allowed).all())), None)
 
     def compared(self, begins, columns, terms, steps, rtol, atol):
-        """Errors of the rows, of the residuals at the end, and of the energy,
-        with what the tolerances explain, by run.
+        """The tolerance of small states, and errors of the rows, of the
+        residuals at the end, and of the energy, with what explains them, by
+        run.
 
         Runs begin with the outputs ``begins``. A motion that starts off the
         constraints has no balance, that is nothing is too much; nan is.
@@ -102,7 +107,8 @@ class Balance:
         ends = np.append(begins[1:], len(t)) - 1
         steps = FACTOR*(1 + np.asarray(steps))
         relative, absolute = steps*rtol, steps*atol
-        drift = (absolute + relative*most(np.abs(x).max(axis=1, initial=0.)))*(
+        largest = most(np.abs(x).max(axis=1, initial=0.))
+        drift = (absolute + relative*largest)*(
             1 + np.abs(t[ends] - t[begins]))
         distances = terms['distances']
         has_balance = ~(distances[begins].max(axis=1, initial=0.) > drift)
@@ -113,7 +119,8 @@ class Balance:
             acts = gradients > NOTHING*np.repeat(
                 most(gradients), ends - begins + 1, axis=0)
             rows = most(np.where(acts, terms['violations'], 0.))
-        found = [(rows, allowed), (distances[ends], drift)]
+        found = [(np.where(largest > REST, atol, 0.)[:, None], COARSE*largest),
+                 (rows, allowed), (distances[ends], drift)]
         if energy is not None and work is not None:
             change = energy - work
             change -= np.repeat(change[begins], ends - begins + 1)
@@ -123,6 +130,13 @@ class Balance:
                 + ROUNDING*most(np.abs(energy)))))
         return [(np.where(has_balance[:, None], errors, 0.), allowed)
                 for errors, allowed in found]
+
+
+def size_message(compiled, errors, allowed):
+    return (
+        f"No state exceeds {allowed/COARSE:.1e}, and `atol` allows errors of "
+        f"{errors[0]:.0e} in each step. Pass a smaller `atol`, and a smaller "
+        "`tolerance` for the start, or choose smaller units.")
 
 
 def row_message(compiled, errors, allowed):
@@ -159,7 +173,7 @@ def energy_message(compiled, errors, allowed):
         "another method (`compare`), and do not trust the motion.")
 
 
-MESSAGES = row_message, residual_message, energy_message
+MESSAGES = size_message, row_message, residual_message, energy_message
 
 
 def product(matrices, vectors):

@@ -67,6 +67,8 @@ class Crossing:
                    "Give an expression in states, time and constants.")
         check_kind('jump', self.jump, (Mapping, type(None)),
                    "Give {state: expression} for the states that change.")
+        check_kind('terminal', self.terminal, Real,
+                   "Give True, or the number of the zero that ends the run.")
         check_kind('direction', self.direction, Real,
                    "Give a positive or a negative number, or 0 for both.")
 

@@ -214,17 +214,23 @@ def event_functions(functions, compiled) -> tuple:
             "function of (t, x), or a list of functions.")
     functions = tuple(of_run(function, compiled) for function in functions)
     for i, function in enumerate(functions):
-        if not callable(function):
-            raise TypeError(
-                f"`events[{i}]` is no function of (t, x) but a "
-                f"{type(function).__name__}. Give a function that "
-                "vanishes at the event.")
-        fault = call_fault(function)
-        if fault:
-            raise TypeError(
-                f"`events[{i}]` cannot be called with (t, x) ({fault}). Give "
-                "a function of the time and the states.")
+        check_callable(function, f'events[{i}]', 'vanishes at the event')
+        if getattr(function, 'jump', None):
+            check_callable(function.jump, f'events[{i}].jump',
+                           'returns the states after the event')
     return functions
+
+
+def check_callable(function, name, use):
+    if not callable(function):
+        raise TypeError(
+            f"`{name}` is no function of (t, x) but a "
+            f"{type(function).__name__}. Give a function that {use}.")
+    fault = call_fault(function)
+    if fault:
+        raise TypeError(
+            f"`{name}` cannot be called with (t, x) ({fault}). Give a "
+            "function of the time and the states.")
 
 
 def of_run(function, compiled):

@@ -101,7 +101,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         As for :func:`~sympy_constrained.numeric.compile_equations`; for
         ``CompiledEquations`` changes of what they have.
     rtol, atol : float
-        Tolerances of the integrator.
+        Tolerances of the integrator. A warning is given if no state exceeds
+        ``100*atol``.
     method : str
         ``'DOP853'``, ``'RK45'``, ``'RK23'``, or for stiff models
         ``'Rodas5P'``, ``'Radau'``, ``'BDF'``, ``'LSODA'``, ``'IDA'``, or
