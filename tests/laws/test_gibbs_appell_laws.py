@@ -8,6 +8,7 @@ classes. The forms are compared in fractions, motions to 50 digits.
 """
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import product
 from random import Random
 
 import numpy as np
@@ -19,6 +20,7 @@ from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
+from combinations import every_third
 from kkt import at, close, norm, number, rank, t
 from meshchersky import Exact, Meshchersky, fraction, particle
 from sympy_constrained import (
@@ -332,8 +334,8 @@ def test_equations_off_the_constraints(name):
         assert close(W[eps + i, :].T, A[row, :].T, scale=1)
 
 
-@pytest.mark.parametrize('form', FORMS)
-@models
+@pytest.mark.parametrize('name, form', every_third(
+    list(product(MODELS, FORMS))))
 def test_forms(name, form):
     """Equal to ``eom`` identically, or the reason why there is none."""
     model = MODELS[name]()

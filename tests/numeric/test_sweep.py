@@ -104,6 +104,7 @@ def test_threads_may_return_anything(numbers):
     assert found[0].value is lock
 
 
+@pytest.mark.slow
 def test_dask(run, numbers):
     distributed = pytest.importorskip('distributed')
     with distributed.LocalCluster(
