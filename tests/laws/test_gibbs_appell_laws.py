@@ -524,7 +524,7 @@ def turning(rate, velocity):
             G, dot(m), B.x - u2*N.z)])
 
 
-@pytest.mark.parametrize('form', FORMS)
+@pytest.mark.parametrize('form', every_third(FORMS))
 def test_velocities_in_speeds_that_are_no_rates(form):
     """They are those of position and orientation, which the forms take."""
     own = u1 + u1**3
@@ -813,7 +813,8 @@ def test_higher_order_at_a_state(case):
     (m, {'mass_rates': {m: -m*u1*k}}),
     (m, {'reaction_matrix': Matrix([x, 1, u1])})],
     ids=['m(t)', 'm(q, u, t)', 'a state', 'directions'])
-@pytest.mark.parametrize('order', [3, 4])
+@pytest.mark.parametrize('order', [
+    3, pytest.param(4, marks=pytest.mark.slow)])
 def test_rates_of_higher_order_with_variable_mass(mass, options, order):
     """Thrust, kinematics that are not linear, and all of these."""
     N, O = place()
@@ -841,7 +842,7 @@ def test_rates_of_higher_order_with_variable_mass(mass, options, order):
         mp.mpf(10)**-45, scale=1)
 
 
-@HIGHER
+@pytest.mark.parametrize('case', every_third(higher_models()))
 def test_motion_of_higher_order(case):
     """From a rough guess to what all equations of lower order allow; rows
     and ``E + A^T lam`` stay zero along a simulation."""
