@@ -66,14 +66,6 @@ def test_the_table_is_complete(recorded):
         assert row['agreement'].isdigit()
 
 
-@pytest.mark.slow
-def test_orthogonal_rows_are_no_pivots():
-    """The factor of a position row leaves entries behind that vanish where
-    the constraints hold, and only there."""
-    way = WAYS['Linear mapping, orthogonal']
-    assert checks(LAWS['scaled'], Case(way, 'disc'))
-
-
 @pytest.mark.parametrize('way', [
     'Gibbs-Appell', 'Hamel, Voronets equations', 'Linear mapping'])
 def test_what_vanishes_on_the_constraints_is_no_pivot(way):
