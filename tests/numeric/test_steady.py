@@ -83,7 +83,6 @@ def test_weave_and_capsize_speeds(straight):
         np.array([[4.292382536, 6.024262015]]), abs=1e-9)
 
 
-@pytest.mark.slow                # the gallery follows these families, too
 @pytest.mark.parametrize('lean, steer, speed, radius', [
     (0.1, 0.02910842, 5.99780561, 36.6503),
     (0.3, 0.09723392, 5.71075473, 10.5049)])
