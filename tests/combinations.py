@@ -15,3 +15,13 @@ def rotating(names, *lists):
         pytest.param(*(values[i] for values, i in zip(lists, places)),
                      marks=[] if places in quick else pytest.mark.slow)
         for places in product(*(range(len(values)) for values in lists))])
+
+
+def every_third(values, first=0):
+    """All values in the slow tests, every third one in the quick: for cases
+    of one kind, each of which is in other quick tests, too.
+    """
+    return [pytest.param(
+        *(value if isinstance(value, tuple) else [value]),
+        marks=[] if k % 3 == first else pytest.mark.slow)
+        for k, value in enumerate(values)]

@@ -19,6 +19,7 @@ from sympy.physics.mechanics import (
 from sympy.utilities.lambdify import implemented_function
 
 import sympy_constrained
+from combinations import rotating
 from sympy_constrained import (
     GibbsAppellMethod, PlaneSurface, PointContact, RouthMethod, SphereSurface,
     UdwadiaKalabaMethod, VaccoMethod)
@@ -112,8 +113,7 @@ def plain():
         0.3, list(start.values()))
 
 
-@pytest.mark.parametrize('kind, backend', [
-    (kind, backend) for kind in KINDS for backend in BACKENDS])
+@rotating('kind, backend', list(KINDS), BACKENDS)
 def test_names_are_only_names(kind, backend, mark, plain):
     """They have no effect, neither a harmful one nor on the numbers."""
     method, constants, inputs, start = pendulum(names(mark)[kind])

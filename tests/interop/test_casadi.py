@@ -6,6 +6,7 @@ from sympy.abc import x, y
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 import exports
+from combinations import every_third
 from exports import close, ready
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
@@ -29,7 +30,7 @@ def spring(**options):
     return UdwadiaKalabaMethod(m*q.diff()**2/2 - k*q**2/2, [q], **options)
 
 
-@pytest.mark.parametrize('name', exports.SMALL)
+@pytest.mark.parametrize('name', every_third(exports.SMALL, 1))
 def test_rates_are_the_compiled_ones(name):
     _, compiled, start = ready(name)
     f = to_casadi(compiled, 'rhs', .3, start)

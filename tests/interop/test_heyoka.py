@@ -6,6 +6,7 @@ from sympy.abc import x, y
 from sympy.physics.mechanics import dynamicsymbols
 
 import exports
+from combinations import every_third
 from exports import close, ready
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import (
@@ -31,7 +32,7 @@ def function(system, pars):
     return lambda t, x: compiled(np.array(x), pars=pars, time=t)
 
 
-@pytest.mark.parametrize('name', exports.SMALL)
+@pytest.mark.parametrize('name', every_third(exports.SMALL, 2))
 def test_rates_are_the_compiled_ones(name):
     _, compiled, start = ready(name)
     solver = compiled.linear_solver(.3, start)

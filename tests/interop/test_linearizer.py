@@ -10,6 +10,7 @@ from sympy import (
 from sympy.physics.mechanics import (
     LagrangesMethod, Particle, Point, ReferenceFrame, dynamicsymbols, msubs)
 
+from combinations import rotating
 from sympy_constrained import (
     ConstraintError, GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
     RouthMethod, UdwadiaKalabaMethod)
@@ -80,12 +81,11 @@ def slopes(dependent_q, dependent_v):
     return np.array(columns).T
 
 
-@pytest.mark.parametrize('dependent, velocity', product(range(3), range(3)))
-@pytest.mark.parametrize('cls', [
+@rotating('partition, cls', list(product(range(3), range(3))), [
     UdwadiaKalabaMethod, RouthMethod, GibbsAppellMethod])
-def test_every_partition_is_the_slope_of_the_equations(
-        cls, dependent, velocity):
+def test_every_partition_is_the_slope_of_the_equations(partition, cls):
     """Also where the order is a cycle, as with the first one dependent."""
+    dependent, velocity = partition
     method = with_multipliers(cls)
     values = point(method)
     A, B, _ = method.linearize(

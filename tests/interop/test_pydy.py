@@ -4,6 +4,7 @@ import pytest
 from sympy import Derivative, lambdify, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
+from combinations import every_third
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod)
@@ -88,9 +89,9 @@ def agree(system, compiled, start):
     return found[:, count:]
 
 
-@pytest.mark.parametrize('name, cls', [
-    pytest.param(name, cls, id=f'{name}-{cls.__name__}')
-    for name in QUICK for cls in SQUARE if (cls, name) not in NOT_TAKEN])
+@pytest.mark.parametrize('name, cls', every_third([
+    (name, cls) for name in QUICK for cls in SQUARE
+    if (cls, name) not in NOT_TAKEN]))
 def test_system_integrates_the_method(name, cls):
     ready, method, compiled, start = formed(name, cls)
     check_speeds(method)
@@ -133,12 +134,12 @@ def impulses(ready, method, compiled, start):
             rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize('name, cls', [
-    pytest.param(name, cls, id=f'{name}-{cls.__name__}')
-    for name in ('four_bar', 'parallel_cranks', 'cartesian_pendulum',
-                 'knife_edge', 'driven_pendulum', 'quaternion_top_lagrange')
+@pytest.mark.parametrize('name, cls', every_third([
+    (name, cls) for name in (
+        'four_bar', 'parallel_cranks', 'cartesian_pendulum', 'knife_edge',
+        'driven_pendulum', 'quaternion_top_lagrange')
     for cls in (RouthMethod, VaccoMethod, UdwadiaKalabaMethod)
-    if (cls, name) not in NOT_TAKEN])
+    if (cls, name) not in NOT_TAKEN], 1))
 def test_other_layouts_go_through_to_pydy(name, cls):
     ready, method, compiled, start = formed(name, cls)
     agree(completed(to_pydy(method), ready, compiled, start), compiled, start)

@@ -76,7 +76,8 @@ def same(found, wanted):
         assert a == pytest.approx(wanted[s], rel=1e-10, abs=1e-10)
 
 
-@pytest.mark.parametrize('wheel', WHEELS)
+@pytest.mark.parametrize('wheel', [
+    pytest.param(WHEELS[0], marks=pytest.mark.slow), WHEELS[1]])
 def test_rolling_disc_has_the_accelerations_of_kane(wheel, rng):
     """KanesMethod needs the dependent speeds, the others do not."""
     theirs = disc(wheel)
@@ -108,6 +109,7 @@ def test_rolling_put_in_by_hand_has_no_lagrangian():
         ours.eom_method.equations_of_motion
 
 
+@pytest.mark.slow
 def test_bicycle_rolls():
     """One of its rows is redundant: both wheels stay on the ground."""
     method = whipple(UdwadiaKalabaMethod)

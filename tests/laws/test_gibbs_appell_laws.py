@@ -8,6 +8,7 @@ classes. The forms are compared in fractions, motions to 50 digits.
 """
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import product
 from random import Random
 
 import numpy as np
@@ -19,6 +20,7 @@ from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
+from combinations import every_third
 from kkt import at, close, norm, number, rank, t
 from meshchersky import Exact, Meshchersky, fraction, particle
 from sympy_constrained import (
@@ -332,8 +334,8 @@ def test_equations_off_the_constraints(name):
         assert close(W[eps + i, :].T, A[row, :].T, scale=1)
 
 
-@pytest.mark.parametrize('form', FORMS)
-@models
+@pytest.mark.parametrize('name, form', every_third(
+    list(product(MODELS, FORMS))))
 def test_forms(name, form):
     """Equal to ``eom`` identically, or the reason why there is none."""
     model = MODELS[name]()
@@ -522,7 +524,7 @@ def turning(rate, velocity):
             G, dot(m), B.x - u2*N.z)])
 
 
-@pytest.mark.parametrize('form', FORMS)
+@pytest.mark.parametrize('form', every_third(FORMS))
 def test_velocities_in_speeds_that_are_no_rates(form):
     """They are those of position and orientation, which the forms take."""
     own = u1 + u1**3
@@ -811,7 +813,8 @@ def test_higher_order_at_a_state(case):
     (m, {'mass_rates': {m: -m*u1*k}}),
     (m, {'reaction_matrix': Matrix([x, 1, u1])})],
     ids=['m(t)', 'm(q, u, t)', 'a state', 'directions'])
-@pytest.mark.parametrize('order', [3, 4])
+@pytest.mark.parametrize('order', [
+    3, pytest.param(4, marks=pytest.mark.slow)])
 def test_rates_of_higher_order_with_variable_mass(mass, options, order):
     """Thrust, kinematics that are not linear, and all of these."""
     N, O = place()
@@ -839,7 +842,7 @@ def test_rates_of_higher_order_with_variable_mass(mass, options, order):
         mp.mpf(10)**-45, scale=1)
 
 
-@HIGHER
+@pytest.mark.parametrize('case', every_third(higher_models()))
 def test_motion_of_higher_order(case):
     """From a rough guess to what all equations of lower order allow; rows
     and ``E + A^T lam`` stay zero along a simulation."""

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 import ready
+from combinations import every_third
 from kkt import at, close, number, t
 from mpmath import mp
 from sympy import Matrix, Piecewise, atan2, sqrt
@@ -19,8 +20,6 @@ from sympy_constrained.model.units import units_of
 from sympy_constrained.models import MODELS, Model, model
 
 UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
-HEAVY = {'bicycle', 'bicycle_whole'}                    # upstream: seconds
-HEAVY_REFERENCE = HEAVY | {'rolling_disc_contact', 'pinned_top', 'heavy_top'}
 
 
 @cache
@@ -34,14 +33,10 @@ def formed(name):
     return built(name).form(UdwadiaKalabaMethod)
 
 
-def named(names, heavy=HEAVY):
-    """A parameter per model, the heavy ones marked slow."""
-    return pytest.mark.parametrize('name', [
-        pytest.param(name, marks=pytest.mark.slow) if name in heavy else name
-        for name in names])
+each_model = pytest.mark.parametrize('name', MODELS)
 
 
-@named(MODELS, heavy=())
+@each_model
 def test_a_model_is_complete(name):
     m = built(name)
     assert isinstance(m, Model) and m.name == name
@@ -60,7 +55,7 @@ def test_a_model_is_complete(name):
         assert isinstance(value, float) and math.isfinite(value)
 
 
-@named(MODELS, heavy=())
+@pytest.mark.parametrize('name', every_third(MODELS))
 def test_parameters_and_inputs_cover_the_equations(name):
     m = built(name)
     written = ready.rows(m)
@@ -81,7 +76,7 @@ def test_parameters_and_inputs_cover_the_equations(name):
     assert set(m.inputs) == set(method.equations_of_motion.specifieds)
 
 
-@named(MODELS, heavy=())
+@each_model
 def test_everything_has_a_unit(name):
     m = built(name)
     names = {*m.coordinates, *m.speeds, *m.parameters, *m.inputs}
@@ -117,7 +112,7 @@ def test_units_follow_from_what_a_model_says():
     assert not any('ground' in str(x) for x in built('four_bar').units)
 
 
-@named(MODELS, heavy=())
+@each_model
 def test_masses_and_moments_of_inertia_are_positive(name):
     m = built(name)
     for body in m.arguments.get('bodies') or ():
@@ -135,7 +130,7 @@ def test_masses_and_moments_of_inertia_are_positive(name):
             assert np.linalg.eigvalsh(moments).min() >= -1e-12, body
 
 
-@named(MODELS)
+@pytest.mark.parametrize('name', every_third(MODELS, 2))
 def test_a_start_is_where_the_constraints_hold(name):
     m = built(name)
     state = ready.Admissible(m).near({**m.start, t: 0.0})
@@ -144,8 +139,8 @@ def test_a_start_is_where_the_constraints_hold(name):
         assert float(state[q]) == pytest.approx(m.start[q], abs=5e-3), q
 
 
-@named([n for n in MODELS if n not in ready.WITHOUT_ANSWERS],
-       heavy=HEAVY_REFERENCE)
+@pytest.mark.parametrize('name', every_third(
+    [name for name in MODELS if name not in ready.WITHOUT_ANSWERS], 1))
 def test_known_answers_are_right(name):
     m = built(name)
     reference = ready.reference(m)
@@ -165,7 +160,7 @@ def test_known_answers_are_right(name):
             assert close(A.T*lam, solution.forces, 1e-45, scale=1)
 
 
-@named(sorted(ready.SYSTEMS), heavy=())
+@pytest.mark.parametrize('name', sorted(ready.SYSTEMS))
 def test_a_system_is_valid(name):
     m = MODELS[name]()
     if name in ready.UPSTREAM_REFUSES:
@@ -210,10 +205,10 @@ def test_titles_and_sizes_follow_the_options():
             built(name).form(cls)
 
 
-@pytest.mark.parametrize('name, n', [
+@pytest.mark.parametrize('name, n', every_third([
     *(('closed_chain', n) for n in (3, 5, 8, 12)),
     ('closed_chain_absolute', 3), ('closed_chain_absolute', 16),
-    ('closed_chain_3d', 4), ('closed_chain_3d', 7)])
+    ('closed_chain_3d', 4), ('closed_chain_3d', 7)]))
 def test_a_closed_chain_starts_closed(name, n):
     chain = model(name, n=n)
     loop = Matrix(chain.arguments['configuration_constraints'])

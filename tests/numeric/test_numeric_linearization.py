@@ -240,7 +240,8 @@ EIGENVALUES = {
          -3.72016840437287 + 10.90681139476287j, 0.16105338653172]}
 
 
-@pytest.mark.parametrize('name', ['bicycle', 'bicycle_whole'])
+@pytest.mark.parametrize('name', [
+    'bicycle', pytest.param('bicycle_whole', marks=pytest.mark.slow)])
 def test_the_eigenvalues_of_the_benchmark_bicycle(name):
     ready, method, compiled, _ = kept(name)
     for speed, table in EIGENVALUES.items():

@@ -243,7 +243,8 @@ def test_an_output_where_the_equations_have_no_value():
     np.testing.assert_allclose(motion.x[:, 0], motion.t**2, atol=1e-12)
 
 
-@pytest.mark.parametrize('method', ['Radau', 'BDF'])
+@pytest.mark.parametrize('method', [
+    pytest.param('Radau', marks=pytest.mark.slow), 'BDF'])
 def test_a_domain_that_ends_beside_the_motion(method):
     """``x = 1 - exp(-t)`` comes so near that differences lie beyond."""
     off = symbols('off')

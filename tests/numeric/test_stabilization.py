@@ -132,7 +132,8 @@ def test_a_violation_decays_like_a_damped_oscillator(copies, span):
 
 
 @pytest.mark.parametrize('method', [
-    'DOP853', 'LSODA', pytest.param('BDF', marks=pytest.mark.slow)])
+    'DOP853', *(pytest.param(name, marks=pytest.mark.slow)
+                for name in ('LSODA', 'BDF'))])
 def test_default_gains_follow_the_steps(pendulum, method):
     options = dict(rtol=1e-6, atol=1e-8, method=method)
     free, damped = (simulate(pendulum.compiled, 20, pendulum.start,

@@ -104,6 +104,7 @@ def test_threads_may_return_anything(numbers):
     assert found[0].value is lock
 
 
+@pytest.mark.slow
 def test_dask(run, numbers):
     distributed = pytest.importorskip('distributed')
     with distributed.LocalCluster(
@@ -294,6 +295,7 @@ def test_values_that_do_not_travel(numbers):
     assert found.values()[others].tolist() == others
 
 
+@pytest.mark.slow
 def test_a_sweep_within_a_sweep(pendulum):
     found = sweep(pendulum.compiled, None, STARTS[:2], 1, run=work.sweeps)
     np.testing.assert_array_equal(found.values(), [[0, 0], [1, 2]])
@@ -337,11 +339,13 @@ def test_an_interruption_while_waiting(numbers):
         12 - done - cut)*['CANCELLED']
 
 
+@pytest.mark.slow
 def test_an_interruption_of_a_long_run(numbers):
     found = numbers(work.interrupts, 1, chunk=1)
     assert [record.reason for record in found] == (4*['END'] + 8*['CANCELLED'])
 
 
+@pytest.mark.slow
 def test_threads_of_runs_do_not_keep_processes(numbers):
     found = numbers(work.leaves_a_thread, 1)
     assert found.values().tolist() == list(range(12))

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from sympy import sqrt
 from sympy.physics.mechanics import dynamicsymbols
 
-from combinations import rotating
+from combinations import every_third, rotating
 from mechanisms import m, particle, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import MissingIngredientError, SimulationError
@@ -142,7 +142,7 @@ PULSES = {
     'cubic': (np.linspace(0, 10, 101), 0.63137515),
     'monotone': (np.linspace(0, 10, 101), 0.63137515)}
 # Residuals take long for all but one pulse.
-METHODS = [*product((*ONE_STEP, *MULTI_STEP), PULSES), *(
+METHODS = [*every_third(list(product((*ONE_STEP, *MULTI_STEP), PULSES))), *(
     pytest.param('IDA', kind, marks=[pytest.mark.skipif(
         find_spec('sksundae') is None, reason='needs scikit-sundae'),
         *([] if kind == 'previous' else [pytest.mark.slow])])

@@ -37,8 +37,8 @@ cites, CITED = citing()
 
 def each(*kinds):
     return pytest.mark.parametrize('kind, r', [
-        pytest.param(kind, r, id=f'{kind}{r}') for kind, r in MODELS
-        if kind in kinds])
+        pytest.param(kind, r, marks=[pytest.mark.slow]*(r > 1))
+        for kind, r in MODELS if kind in kinds])
 
 
 each_model = each('holonomic', 'linear', 'nonlinear')

@@ -37,7 +37,8 @@ N = ReferenceFrame('N')
 
 # One constraint on three coordinates, two on four; m(t) and m(q, q', t)
 
-each_size = pytest.mark.parametrize('c', [1, 2])
+each_size = pytest.mark.parametrize('c', [
+    1, pytest.param(2, marks=pytest.mark.slow)])
 each_case = pytest.mark.parametrize(
     'c, mass', [(2, 'time'), (1, 'state')])
 each_order = pytest.mark.parametrize('order', [0, 1, 2, 3])

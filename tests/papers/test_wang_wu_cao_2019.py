@@ -37,7 +37,7 @@ cites, CITED = citing()
 
 def each(*kinds):
     return pytest.mark.parametrize('kind, particles', [
-        pytest.param(kind, count, id=f'{kind}{count}')
+        pytest.param(kind, count, marks=[pytest.mark.slow]*(count > 1))
         for kind in kinds for count in (1, 2)])
 
 

@@ -30,7 +30,8 @@ from cited import citing
 from kkt import Reference, at, close, norm, pinv, rank, t
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 
-each_model = pytest.mark.parametrize('r', [1, 2])
+each_model = pytest.mark.parametrize('r', [
+    1, pytest.param(2, marks=pytest.mark.slow)])
 cites, CITED = citing()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ready
+from combinations import rotating
 from kkt import equal
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
@@ -171,9 +172,8 @@ def test_constraint_forces_and_multipliers(name, method):
     assert found.eom.shape[0] <= len(found.u)
 
 
-@pytest.mark.parametrize('method', METHODS)
-@pytest.mark.parametrize('name', [
-    'slider_crank', 'rolling_disc', 'cart_pendulum'])
+@rotating('name, method', [
+    'slider_crank', 'rolling_disc', 'cart_pendulum'], METHODS)
 def test_a_system_forms_these_equations(name, method):
     given = model(name)
     system, kane = given.system, given.shape == 'kane'

@@ -1,6 +1,7 @@
 """Every public name of SymPy's methods is there, readable in any order."""
 import inspect
 import warnings
+from itertools import product
 
 import pytest
 from sympy import Expr, Matrix, MatrixBase, simplify, symbols
@@ -9,6 +10,7 @@ from sympy.physics.mechanics import (
     dynamicsymbols)
 from sympy.physics.mechanics import method as upstream_method
 
+from combinations import every_third
 from kkt import at, close, norm, number
 from sympy_constrained import (
     ConstrainedDynamicsError, GibbsAppellMethod, HamelEmbedding,
@@ -118,8 +120,8 @@ def read(method, name):
         return type(error)
 
 
-@each
-@pytest.mark.parametrize('shape', SHAPES)
+@pytest.mark.parametrize('shape, cls', every_third(
+    list(product(SHAPES, METHODS))))
 def test_each_member_may_be_the_first_one_read(shape, cls):
     method = SHAPES[shape](cls)
     for name in reversed(members(cls)):

@@ -24,7 +24,7 @@ from sympy_constrained.graph.nodes import PRIME
 BATCH = 20
 ALONG = 1, Rational(-2, 3), Rational(1, 7)     # a direction
 BATCHES = 100               # 2000 expressions, of which the normal run has
-QUICK = 9                   # so many batches
+QUICK = 4                   # so many batches
 
 
 def share(count, quick):

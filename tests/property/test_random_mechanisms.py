@@ -24,7 +24,7 @@ from sympy_constrained import LinearMappingMethod
 from sympy_constrained.model import kinetics
 from sympy_constrained.graph import GraphBuilder
 
-QUICK, MANY = 6, 400
+QUICK, MANY = 3, 400
 seeds = pytest.mark.parametrize('seed', [pytest.param(
     seed, marks=[] if seed < QUICK else pytest.mark.slow)
     for seed in range(MANY)])

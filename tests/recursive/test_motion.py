@@ -55,7 +55,8 @@ def assert_same_motions(recursive, ordinary, start, end):
 
 
 @pytest.mark.parametrize('made, spread, end', [
-    (bricard, 0.3, 0.5), (stewart_platform, 0.1, 0.5),
+    (bricard, 0.3, 0.5),
+    pytest.param(stewart_platform, 0.1, 0.5, marks=pytest.mark.slow),
     pytest.param(lambda: net(3, 3), 0.1, 0.5, marks=pytest.mark.slow)],
     ids=['bricard', 'stewart', 'net'])
 def test_mechanisms_with_loops(made, spread, end):

@@ -4,6 +4,7 @@ import warnings
 import numpy as np
 import pytest
 import ready
+from combinations import every_third
 from joint_chains import as_system, pin_chain
 from sympy import symbols
 from sympy.physics.mechanics import (
@@ -37,8 +38,8 @@ def both(model, values, inputs=None):
             compile_equations(model, values, inputs=inputs, recursion=True))
 
 
-@pytest.mark.parametrize('name', [
-    name for name in MODELS if name not in REFUSED | ready.LAGRANGE])
+@pytest.mark.parametrize('name', every_third([
+    name for name in MODELS if name not in REFUSED | ready.LAGRANGE]))
 def test_ready_models_move_alike(name):
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')

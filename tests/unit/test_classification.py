@@ -15,6 +15,7 @@ from sympy.physics.mechanics import (
     LagrangesMethod, Particle, Point, ReferenceFrame, RigidBody,
     dynamicsymbols, inertia)
 
+from combinations import every_third
 from sympy_constrained import (
     ConstrainedSystem, GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
     RouthMethod, UdwadiaKalabaMethod, VaccoMethod, classify_constraints,
@@ -201,7 +202,7 @@ ROLLING = {'rolling_disc': (3, 4, 5), 'rolling_disc_lagrange': (3, 4, 5),
            'upright_disc': (2, 3, 4)}
 
 
-@pytest.mark.parametrize('name', MODELS)
+@pytest.mark.parametrize('name', every_third(MODELS, 2))
 @pytest.mark.filterwarnings('ignore')
 def test_every_ready_model_is_classified(name):
     ready = model(name)

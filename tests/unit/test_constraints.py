@@ -6,6 +6,7 @@ from mpmath import mp
 from sympy import Function, Matrix, cos, exp, sin, sqrt, symbols
 from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
 
+from combinations import rotating
 from kkt import Reference, at
 from sympy_constrained.model.constraints import (
     constraint_blocks, stabilization_gains)
@@ -98,11 +99,9 @@ CASES = [(rows, level, name) for level, rows in (
     for name in rows]
 
 
-@pytest.mark.parametrize('kinematics', KINEMATICS)
-@pytest.mark.parametrize('rows, level, name', CASES,
-                         ids=[f'{level} {name}' for _, level, name in CASES])
-def test_rows_are_the_derivatives_of_their_residuals(
-        kinematics, rows, level, name):
+@rotating('case, kinematics', CASES, list(KINEMATICS))
+def test_rows_are_the_derivatives_of_their_residuals(case, kinematics):
+    rows, level, name = case
     kd_eqs, given = KINEMATICS[kinematics], {level: rows[name]}
     x = reference(kd_eqs, **given)
     graph = blocks_of(kd_eqs, **given)
