@@ -80,16 +80,6 @@ def same(one, other):
 PENDULUM = acceleration(kane())
 
 
-def test_the_pendulum_moves_as_by_hand():
-    values = numbers()
-    A = Matrix([[x, y]])
-    b = -u**2 - v**2
-    free = Matrix([0, -g])
-    wanted = free + A.T*(b - (A*free)[0])/(x**2 + y**2)
-    with mp.workdps(30):
-        same(PENDULUM, list(at(wanted, values)))
-
-
 # Shapes
 
 SHAPES = {

@@ -115,24 +115,14 @@ def inertia_about_another_point():
 
 
 @model
-def changing_mass():
+def changing_mass_and_inertia():
     x = Model()
     B = x.N.orientnew('B', 'Axis', (q1, x.N.z))
     P = x.O.locatenew('P', q2*B.x)
     R = P.locatenew('R', q3*x.N.z)
-    x.bodies = [Particle('p', P, m + b*t**2), Particle('r', R, m2*s)]
-    x.loads = [(P, k*x.N.y)]
-    return x
-
-
-@model
-def changing_inertia():
-    x = Model(1)
-    B = x.N.orientnew('B', 'Axis', (q1, x.N.z))
-    P = x.O.locatenew('P', a*B.x)
-    x.bodies = [RigidBody('B', P, B, m, (
-        inertia(B, I1, I2, I3*s + I12*q1**2), P))]
-    x.loads = [(B, k*B.z)]
+    x.bodies = [RigidBody('B', P, B, m + b*t**2, (
+        inertia(B, I1, I2, I3*s + I12*q1**2), P)), Particle('r', R, m2*s)]
+    x.loads = [(P, k*x.N.y), (B, k*B.z)]
     return x
 
 
