@@ -137,10 +137,6 @@ def same(found, wanted, values):
 pytestmark = pytest.mark.usefixtures('digits')
 
 
-def follows(found, wanted):
-    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
-
-
 def free_particle(names):
     return sum(dot(f)**2 for f in names)/2
 
@@ -240,7 +236,7 @@ def test_12_polar_frame(curve, end):
     function = lambdify([plain], list(rates.xreplace(dict(zip(names, plain)))))
     found = solve_ivp(lambda _, state: function(state), (0, 1), [1, 0, 0, 1],
                       rtol=1e-11, atol=1e-12)
-    follows(found.y[:2, -1], end)
+    assert found.y[:2, -1] == pytest.approx(end, rel=1e-9, abs=1e-9)
 
 
 # Case 14: not closed, and holonomic all the same

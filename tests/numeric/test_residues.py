@@ -108,14 +108,10 @@ def test_tiny_entries_are_no_obstacle(places, value, backend):
 @pytest.mark.parametrize('backend', BACKENDS)
 def test_one_residue_hides_no_row(backend):
     """The example of two masses on a slope with an angle of pi/2."""
-    (x, y), (m1, m2, al, a, b, F) = X[:2], symbols('m1 m2 al a b F')
-    T = m1*x.diff()**2/2 + m2*(x.diff()**2 + y.diff()**2 +
-                               2*x.diff()*y.diff()*cos(al))/2
-    method = UdwadiaKalabaMethod(T - F*y, [x, y], hol_coneqs=[a*x + b*y])
-    motion = simulate(compile_equations(method, {
-        m1: 1, m2: 1, al: np.pi/2, a: .7, b: .1, F: 1}, backend=backend),
-        1, [0]*4)
-    # m1 + m2 = 2: lam = F*b/(a**2/2 + b**2)
+    method, usual, angle = slopes()
+    motion = simulate(compile_equations(
+        method, {**usual, **angle}, backend=backend), 1, [0]*4)
+    # m1 + m2 = 2: lam = b/(a**2/2 + b**2)
     lam = 0.1/(0.49/2 + 0.01)
     np.testing.assert_allclose(motion.multipliers, lam, rtol=1e-9)
     np.testing.assert_allclose(
@@ -135,13 +131,7 @@ def test_a_residue_is_no_mass(kind):
 
 def test_a_relation_of_constants_is_no_noise():
     """Rows that follow from each other for equal constants only."""
-    x, y = X[:2]
-    a, b, c = symbols('a b c')
-    method = UdwadiaKalabaMethod(
-        (x.diff()**2 + y.diff()**2)/2 - y, [x, y],
-        hol_coneqs=[a*x + b*y, b*x + c*y])
-    third = 1/3
-    constants = {a: third, b: 0.1*third, c: 0.01*third}
+    method, _, constants = related()
     compiled = compile_equations(method, constants)
     assert decide_rank(compiled, 0, np.zeros(4), compiled.p).rank == 3
 

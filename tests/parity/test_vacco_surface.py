@@ -211,8 +211,6 @@ def test_solve_multipliers(shape):
         wanted = at(method.rhs()[-2:, :] if key == 'vacco'
                     else -method.multipliers, other)
         assert close(at(found, other), wanted, EXACT)
-        with pytest.raises(ValueError, match='`sol_type`'):
-            method.solve_multipliers(states, sol_type='list')
 
 
 # Redundant rows

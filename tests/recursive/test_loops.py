@@ -31,10 +31,11 @@ def closed(n, axis=False, times=1, absolute=False):
     return arguments, [Loop(end, held, pair)]*times, values
 
 
-@pytest.mark.parametrize('axis, absolute', [
-    (False, False), (True, False), (False, True)])
-def test_a_loop_is_closed_as_in_the_ordinary_form(axis, absolute):
-    arguments, loops, values = closed(7, axis, absolute=absolute)
+@pytest.mark.parametrize('axis, times, absolute', [
+    (False, 1, False), (True, 1, False), (False, 1, True), (False, 2, False)])
+def test_a_loop_is_closed_as_in_the_ordinary_form(axis, times, absolute):
+    """Redundant loops share the force."""
+    arguments, loops, values = closed(7, axis, times, absolute)
     method = UdwadiaKalabaMethod(**arguments, loops=loops)
     ordinary = compile_equations(method, values)
     recursive = compile_equations(method, values, recursion=True)
@@ -47,20 +48,7 @@ def test_a_loop_is_closed_as_in_the_ordinary_form(axis, absolute):
         lam = ordinary.multipliers(0., x)
         assert recursive.multipliers(0., x) == pytest.approx(
             lam, abs=1e-9*abs(lam).max())
-
-
-def test_redundant_loops_share_the_force():
-    arguments, loops, values = closed(7, times=2)
-    method = UdwadiaKalabaMethod(**arguments, loops=loops)
-    ordinary = compile_equations(method, values)
-    recursive = compile_equations(method, values, recursion=True)
-    x = consistent_state(
-        ordinary, np.random.default_rng(1).uniform(-0.5, 0.5, 14))
-    known = ordinary.rhs(0., x)
-    assert abs(recursive.rhs(0., x) - known).max() < EQUAL*abs(known).max()
-    lam = recursive.multipliers(0., x)
-    assert lam == pytest.approx(ordinary.multipliers(0., x), rel=1e-8)
-    assert lam[:3] == pytest.approx(lam[3:])
+        assert times == 1 or lam[:3] == pytest.approx(lam[3:])
 
 
 def test_a_native_function_needs_a_state_with_constraints():

@@ -169,11 +169,6 @@ def test_accelerations_that_repeat_are_dropped():
     assert method.system.A.shape == (3, 2)
 
 
-def test_rows_keep_their_order():
-    method = plain(velocity_constraints=[v, u], nonholonomic_constraints=None)
-    assert method.system.A == Matrix([[0, 1], [1, 0]])
-
-
 # From objects of SymPy
 
 def upstream_kane():
@@ -374,11 +369,6 @@ def test_potential_energy_is_announced_included_or_ignored():
 def test_nonideal_forces_are_per_speed_or_loads(given):
     method = kane(nonideal_forces=given)
     assert method.system.graph.sympy('C') == Matrix([-k*u, -k*v])
-
-
-def test_a_constant_only_in_a_constraint_is_a_constant():
-    method = lagrange(hol_coneqs=[ROD])
-    assert set(method.equations_of_motion.constants) == {m, g, l}
 
 
 @pytest.mark.parametrize('cls', [

@@ -360,20 +360,6 @@ def test_a_point_mass_about_another_point_cancels_to_rounding(composite):
         x.blocks(composite)
 
 
-def test_composites_need_fewer_operations_for_a_long_chain():
-    x = Model()
-    frame, joint = x.N, x.O
-    x.q, x.u = dynamicsymbols('q1:9'), dynamicsymbols('u1:9')
-    x.kd_eqs = [q.diff(t) - u for q, u in zip(x.q, x.u)]
-    for i, q in enumerate(x.q):
-        frame = frame.orientnew(f'B{i}', 'Axis', (q, x.N.z))
-        joint = joint.locatenew(f'P{i}', a*frame.x)
-        x.bodies.append(Particle(f'p{i}', joint, m))
-    local, shared = (x.blocks(c).operation_count(('M', 'Q'))
-                     for c in (False, True))
-    assert shared < local
-
-
 # Loads that contain accelerations
 
 def inerter(cls, opposite=True, power=1):
