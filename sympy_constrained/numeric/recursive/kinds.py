@@ -265,7 +265,7 @@ class Kernels:
         joined = block_matrix([[A + J, B], [B.T, C + m]]).rows
         p = g.added(own, inertia[21:])
         trace = [joined[i][i] for i in range(6)]
-        U, D, eta, checks = [], [], [], []
+        U, D, eta, checks, least = [], [], [], [], g.constant(LEAST)
         for k in reversed(range(self.speeds)):
             s = parts.columns[6*k:6*k + 6]
             u = times(g, joined, s)
@@ -274,8 +274,11 @@ class Kernels:
                 raise refused("A speed of a joint moves no inertia.")
             e = g.sub(record[RECORD + k], g.dot(s, p))
             share = g.inv(d)
-            checks.append([g.mul(g.constant(LEAST), g.sum(
-                g.mul(g.mul(x, x), y) for x, y in zip(s, trace))), d])
+            # a small pivot enlarges the rounding of those that follow
+            least = g.mul(least, g.sum(
+                g.mul(g.mul(x, x), y) for x, y in zip(s, trace)))
+            checks.append([least, d])
+            least = g.mul(least, share)
             scaled = g.scaled(share, u)
             joined = [[g.sub(joined[min(i, j)][max(i, j)], g.mul(
                 scaled[min(i, j)], u[max(i, j)])) for j in range(6)]
