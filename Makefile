@@ -60,7 +60,7 @@ test slow last-bit fuzz laws coverage interop versions: \
 	export OPENBLAS_NUM_THREADS = 1
 test slow last-bit coverage interop versions docs bench demo: \
 	export MPLBACKEND = Agg
-# SymPy keeps what it has computed, which it has to compute anew less often.
+# A larger cache of SymPy saves repeated computations.
 test: export SYMPY_CACHE_SIZE = 100000
 
 .PHONY: demo test slow last-bit fuzz laws coverage docs bench peers interop lint clean \

@@ -50,7 +50,7 @@ def main(arguments=None):
         return status
     except KeyboardInterrupt:
         print('interrupted', file=sys.stderr)
-    except BrokenPipeError:             # by `| head`; flush the rest to null
+    except BrokenPipeError:             # as by `| head`: discard the rest
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1
 

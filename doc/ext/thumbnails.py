@@ -7,9 +7,8 @@ from pathlib import Path
 from sphinx_gallery.utils import scale_image
 
 WIDTH, HEIGHT = 400, 280
-# Sphinx and the processes of the gallery make many small objects; frequent
-# collections take a third of the processor time of the one, and a tenth of
-# that of the others.
+# With the default threshold, garbage collection takes a third of the processor
+# time of Sphinx, and a tenth of that of the gallery's processes.
 gc.set_threshold(1_000_000, 50, 50)
 
 

@@ -74,7 +74,7 @@ class PointContact(ContactKinematics, ContactReactions):
     ==========
 
     name : str
-        Begins the names of its coordinates: one for each contact of a model.
+        Prefix of the names of its coordinates; unique in a model.
     parent, child : RigidBody
     parent_geometry, child_geometry : ContactGeometryBase
         Fixed in the bodies. The parent has a surface, unless two edges
@@ -317,8 +317,8 @@ class PointContact(ContactKinematics, ContactReactions):
         if not {*system.q}.isdisjoint(self.coordinates):
             raise ValueError(
                 f"The system already has coordinates of a contact named "
-                f"`{self.name}`. Add each contact once, and give each another "
-                "`name`.")
+                f"`{self.name}`. Add each contact once, and give contacts "
+                "different names.")
         if self.coordinates:
             system.add_coordinates(*self.coordinates, independent=[
                 False]*len(self.coordinates))

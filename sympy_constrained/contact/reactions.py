@@ -47,8 +47,8 @@ class ContactReactions:
     def reaction_loads(self, normal, first=0, second=0) -> list[Force]:
         """Forces on child and parent.
 
-        The arguments are the components of the force on the child along
-        ``normal`` and both ``tangents``.
+        The arguments are the components of the force on the child, along
+        the contact's ``normal`` and its two ``tangents``.
         """
         parts = zip((normal, first, second), ('normal', 'first', 'second'),
                     (self.normal, *self.tangents))

@@ -36,7 +36,7 @@ class Connection(NamedTuple):
 
 
 def connection(joint):
-    """A joint of SymPy as it is, and one that is a tuple with names."""
+    """A joint of SymPy unchanged, or a tuple as a :class:`Connection`."""
     if hasattr(joint, 'child_point'):
         return joint
     _, parent, child, point = joint if isinstance(joint, (tuple, list)) and (

@@ -257,8 +257,8 @@ def name_problems(label, names, functions, time):
                    f"time `{time}`. Create it with `dynamicsymbols`.")
         elif x in seen:
             yield (f"The generalized {label} `{x}` occurs twice. Name it "
-                   "once, as independent or as dependent; if two parts of "
-                   "the model need one each, give these different names.")
+                   "once, as independent or as dependent. If two parts of "
+                   "the model have one each, give them different names.")
         seen.add(x)
 
 

@@ -268,9 +268,9 @@ class EquationsOfMotion:
         """Equations of a ``KanesMethod`` or ``LagrangesMethod`` object.
 
         SymPy's own equations in our form, to be integrated and compared
-        with the same tools. They have been formed by the method: ``W`` and
-        ``r`` are its own. The other outputs are those of the
-        ConstrainedSystem of the same model.
+        with the same tools. ``W`` and ``r`` are those that the method has
+        formed; the other outputs are those of a ConstrainedSystem of the
+        same model.
 
         Examples
         ========
@@ -306,12 +306,12 @@ class EquationsOfMotion:
         lam = tuple(Dummy(f'lam{i + 1}') for i in range(W.shape[0] - o))
         unstated = [] if lam else unstated_rows(builder, system)
         return cls.from_speeds(
-            system, W, r, lam, symbols=system.symbols, warning=(
-                unstated and UNSTATED.format(', '.join(unstated)) or ''))
+            system, W, r, lam, symbols=system.symbols,
+            warning=UNSTATED.format(', '.join(unstated)) if unstated else '')
 
 
 def unstated_rows(builder, system):
-    """Names of holonomic rows whose rates KanesMethod was not given."""
+    """Names of holonomic rows whose rates KanesMethod does not contain."""
     _, out = system.graph.load(builder, ('velocity_jacobian',))
     added = [k for k, place in enumerate(system.places)
              if place < 0 and k < len(system.holonomic_rows)]

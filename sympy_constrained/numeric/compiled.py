@@ -273,10 +273,10 @@ class CompiledEquations(Evaluator):
     def _scalar(self, name, t, x, p):
         if not self.has(name):
             raise MissingIngredientError(
-                f"These equations carry no {name}: it is not known where "
-                "parts of the model move by prescription, masses depend on "
-                "the motion, or loads on accelerations. Pass an expression "
-                "of it to `expression`.")
+                f"These equations carry no {name}: it is unknown for models "
+                "with parts of prescribed motion, masses that depend on the "
+                "motion, or loads that depend on accelerations. Pass a "
+                "formula for it to `expression`.")
         return self.evaluate((name,), t, x, p)[name][..., 0, 0]
 
     # -- rates -----------------------------------------------------------

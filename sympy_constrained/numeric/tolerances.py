@@ -108,7 +108,7 @@ VANISHING = 1e-6
 # Smallest pivot of its diagonal entry, or of the size of its row and column,
 # and largest residual of the terms of its equation, in generated code.
 PIVOT, RESIDUAL = 1e-10, 1e-9
-# The same of pivots of an elimination that does not exchange rows.
+# The smallest pivot of an elimination that does not exchange rows.
 SMALL_PIVOT = 1e-4
 # A row is violated if its residual is a larger part of its own terms, unless
 # rounding explains it: BACKWARD of the largest scaled terms of all equations.

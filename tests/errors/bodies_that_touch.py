@@ -137,7 +137,7 @@ CONTACTS = (
              SimpleNamespace(q=one.coordinates)),
          ValueError, 'The system already has coordinates',
          'of a contact named `contact`',
-         'Add each contact once, and give each another'),
+         'Add each contact once, and give contacts'),
     Case('a vector for a component of a contact force',
          lambda: contact().reaction_loads(0, N.x), TypeError,
          '`first` is N.x', 'not a number', 'Give a component'),

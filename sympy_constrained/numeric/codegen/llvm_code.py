@@ -24,12 +24,12 @@ INSTRUCTIONS = {
 SCALAR = """\
 define i32 @scalar(double %t, ptr noalias %x, ptr noalias %p, \
 ptr noalias %r, ptr noalias %out) #0 {
-  %real = icmp ne ptr %out, null"""
+  %always = icmp ne ptr %out, null"""
 BATCH = """\
 define void @batch(i64 %n, ptr noalias %t, ptr noalias %x, ptr noalias %p, \
 ptr noalias %r, ptr noalias %out, ptr noalias %status) #0 {
 entry:
-  %real = icmp ne ptr %out, null
+  %always = icmp ne ptr %out, null
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, """
@@ -130,9 +130,11 @@ class Writer:
                     f'fadd {self.kind} {total}, {self.values[k]}'))
 
     def begin_block(self):
-        """Begin a block; LLVM cannot join it, not knowing what is real."""
+        """Begin a block. LLVM cannot join blocks, as it cannot know that the
+        condition of the branch is always true.
+        """
         self.block = f'%b{self.count}'
-        self.lines += [f'  br i1 %real, label {self.block}, label %exit',
+        self.lines += [f'  br i1 %always, label {self.block}, label %exit',
                        f'{self.block[1:]}:']
 
     def value(self, name, *operands):

@@ -73,7 +73,7 @@ def factorize(work, tables):
     for i in range(n):
         at, low = start[i], first[i]
         j = low
-        while j < i:                    # two columns at once are quicker
+        while j < i:                    # two columns at once are faster
             begin, one, total = max(low, first[j]), start[j], 0.
             if j + 1 < i and max(low, first[j + 1]) == begin:
                 two, other = start[j + 1], 0.

@@ -337,8 +337,8 @@ def complement(g, mass, A):
 class Elimination:
     """By elimination, in one order for all states.
 
-    A pivot may vanish where the constraints hold. Other solvers are better
-    near there, so the pivots must be larger than others.
+    A pivot may vanish where the constraints hold. Near there the general
+    solver is more accurate, so the smallest allowed pivot is larger.
     """
 
     least = SMALL_PIVOT

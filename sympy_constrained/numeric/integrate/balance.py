@@ -22,9 +22,9 @@ NOTHING = 1e-5
 # The same for accelerations, relative to the largest one.
 FAINT = 1e-10
 TINY = np.finfo(float).tiny
-# Part of the largest state that an absolute tolerance may be.
+# Largest ratio of the absolute tolerance to the largest state.
 COARSE = 0.01
-# Smaller states are what rounding leaves of a rest at zero.
+# Smaller states are rounding errors of a model at rest at zero.
 REST = 1e-14
 
 
@@ -92,9 +92,8 @@ class Balance:
             if not (found[0] <= allowed).all())), None)
 
     def compared(self, begins, columns, terms, steps, rtol, atol):
-        """The tolerance of small states, and errors of the rows, of the
-        residuals at the end, and of the energy, with what explains them, by
-        run.
+        """Errors of each run, with the largest ones that are no warning: the
+        tolerance of small states, rows, residuals at the end, and energy.
 
         Runs begin with the outputs ``begins``. A motion that starts off the
         constraints has no balance, that is nothing is too much; nan is.

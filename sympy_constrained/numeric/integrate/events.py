@@ -224,8 +224,8 @@ def event_functions(functions, compiled) -> tuple:
 def check_callable(function, name, use):
     if not callable(function):
         raise TypeError(
-            f"`{name}` is no function of (t, x) but a "
-            f"{type(function).__name__}. Give a function that {use}.")
+            f"`{name}` is of type {type(function).__name__}, not a function "
+            f"of (t, x). Give a function that {use}.")
     fault = call_fault(function)
     if fault:
         raise TypeError(

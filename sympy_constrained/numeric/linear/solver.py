@@ -403,10 +403,10 @@ def numerical_rank(sigma):
 
 
 def rank_by_pivots(W, motion):
-    """Rank of ``[[M, -A^T], [A, 0]]`` if ``M`` has clear pivots, else None.
+    """Rank of ``[[M, -A^T], [A, 0]]`` if no pivot of ``M`` is small, or None.
 
-    In a long chain they are clear and its least singular values are not. The
-    rank of the rows is that of ``A*M^-1*A^T``.
+    The pivots of a long chain are far from zero although its smallest
+    singular values are not. The rank of the rows is that of ``A*M^-1*A^T``.
     """
     M, A = W[:motion, :motion], W[motion:, :motion]
     if W[motion:, motion:].any() or not (

@@ -156,7 +156,7 @@ def inputs_of(values, q, u, time):
         for x in values}
     functions = {x: f for x, f in functions.items() if f not in states}
     found = Inputs.match(
-        [*dict.fromkeys(functions.values())],
+        list(dict.fromkeys(functions.values())),
         {x: values[x] for x in functions}, time,
         SimpleNamespace(states=states, graph=None), False)
     for item in found.called:

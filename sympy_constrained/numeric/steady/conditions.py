@@ -50,8 +50,8 @@ class Conditions:
 
     A point is one array of the states, the multipliers and all constants.
     ``columns`` are the positions in it that are unknown. ``free`` are
-    positions of constants that may become unknowns. Changes of coordinates
-    are relative to ``length``.
+    positions of constants that may become unknowns. ``length`` is
+    the size of the coordinates, by which their changes are scaled.
     """
 
     def __init__(self, compiled, cyclic, at_rest=False, free=(), length=1.):

@@ -20,8 +20,8 @@ SAME = 1e-6
 # Further starts of a search, and the distance of what they may find, absolute
 # or relative to the guess.
 STARTS, FAR = 16, 2.
-# The size of coordinates is one in a search; in a first one it is that of the
-# guess, if this is neither rounding nor usual.
+# Coordinates are measured in units of one; if those of the guess are larger
+# than rounding and of unusual size, a first search measures in this size.
 ROUNDED, USUAL = 1e-12, (1e-3, 1e3)
 # A real part below this part of the norm of the matrix is zero.
 ZERO = 1e-7
@@ -360,11 +360,11 @@ def _search_by_size(conditions, guess, x, p, fixed, beside):
     point[lam] = np.linalg.lstsq(slopes[:, lam], -value, rcond=None)[0]
     columns = conditions.columns[~np.isin(conditions.columns, fixed)]
     states = columns[columns < conditions.count]
-    reach, fault = FAR*np.maximum(
-        conditions.scales(point, states)[1], np.abs(guess[states])), None
+    sizes, fault = conditions.scales(point, states)[1], None
+    reach = FAR*np.maximum(sizes, np.abs(guess[states]))
     for k, start in enumerate(conditions.starts(point, columns, beside)):
         if k == 1:
-            point = start               # of least squares
+            point = start               # the solution of least squares
         solved = conditions.solved(start, columns)
         if solved is None or k > 1 and np.any(np.abs(
                 solved[states] - guess[states]) > reach):
