@@ -80,22 +80,6 @@ def test_nonideal_split_and_power(name):
     assert norm(at(ideal.nonideal_constraint_forces, values)) == 0
 
 
-def test_nonideal_forces_given_as_loads():
-    one = made('damped_double_pendulum')
-    P, R = (body.masscenter for body in one.bodies)
-    N = one.frame
-    loads = [(P, -2*P.vel(N)/7), (R, one.q[0]*N.x)]
-    u1, u2, *_ = one.u
-    C = Matrix([-2*u1/7, -2*u2/7, one.q[0], 0])
-    values = one.point(1)
-    method, plain = (formed('damped_double_pendulum', nonideal_forces=given)
-                     for given in (loads, list(C)))
-    for name in ('acceleration', 'constraint_forces',
-                 'nonideal_constraint_forces'):
-        assert close(at(getattr(method, name), values),
-                     at(getattr(plain, name), values))
-
-
 # (U8)
 
 @regular
