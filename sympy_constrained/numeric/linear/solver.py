@@ -104,11 +104,15 @@ class LinearSolver:
             best_scaling(matrices, scalings))
         try:
             ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
-        except ConstraintError:
-            ranks = [rank_by_pivots(W, motion) for W in matrices]
-        if None in ranks:           # a residue may have determined a factor
-            rows, columns, scaled, spectra = best_scaling(matrices, (plain,))
-            ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
+        except ConstraintError:     # a residue may have determined a factor
+            other = best_scaling(matrices, (plain,))
+            try:
+                ranks = [numerical_rank(sigma) for _, sigma, _ in other[3]]
+                rows, columns, scaled, spectra = other
+            except ConstraintError:
+                ranks = [rank_by_pivots(W, motion) for W in matrices]
+                if None in ranks:
+                    raise
         best = int(np.argmax(ranks))
         rank = ranks[best]
         surplus = [check_rows(matrix, motion, len(rows) - k, equations)
