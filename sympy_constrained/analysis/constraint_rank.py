@@ -401,7 +401,7 @@ def without_repetitions(system, sample):
     with precise():
         points = [examine(system, sample, seed) for seed in range(POINTS)]
     relations = max(points, key=lambda point: len(point.kept)).relations
-    return system.without_velocity_rows(
+    return system.without_rows(
         k for k, used in relations.items()
         if k >= count and max(used, default=count) < count)
 

@@ -14,10 +14,10 @@ OUTPUTS = ('rates', 'W', 'r', 'holonomic', 'velocity', 'holonomic_jacobian',
            'velocity_jacobian', 'M', 'Q', 'A', 'b', 'energy', 'power')
 
 UNSTATED = (
-    "The rate of {} does not follow everywhere from the velocity constraints "
-    "of KanesMethod, so its motion may leave this constraint. Add the rate to "
-    "`velocity_constraints`, or use `UdwadiaKalabaMethod.from_method(method)`."
-)
+    "The equations of KanesMethod do not contain {}, whose rate does not "
+    "follow everywhere from the velocity constraints. The motion may leave "
+    "this constraint. Add the rate to `velocity_constraints`, or use "
+    "`UdwadiaKalabaMethod.from_method(method)`.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -304,19 +304,20 @@ class EquationsOfMotion:
 
         W, r = references(full[n:, n:]), references(right[n:, :])
         lam = tuple(Dummy(f'lam{i + 1}') for i in range(W.shape[0] - o))
-        unstated = [] if lam else unstated_rows(builder, system)
+        missing = [] if lam else unstated_rows(builder, system)
+        names = ', '.join(system.constraint_names[k] for k in missing)
         return cls.from_speeds(
-            system, W, r, lam, symbols=system.symbols,
-            warning=UNSTATED.format(', '.join(unstated)) if unstated else '')
+            system.without_rows(missing) if missing else system, W, r, lam,
+            symbols=system.symbols,
+            warning=UNSTATED.format(names) if missing else '')
 
 
 def unstated_rows(builder, system):
-    """Names of holonomic rows whose rates KanesMethod does not contain."""
+    """Numbers of holonomic rows whose rates KanesMethod does not contain."""
     _, out = system.graph.load(builder, ('velocity_jacobian',))
     added = [k for k, place in enumerate(system.places)
              if place < 0 and k < len(system.holonomic_rows)]
-    return [system.constraint_names[k] for k in not_implied(
-        builder, out['velocity_jacobian'], added)]
+    return [*not_implied(builder, out['velocity_jacobian'], added)]
 
 
 def parts_of(method):

@@ -157,25 +157,31 @@ class ConstrainedSystem:
                 f'{m} constraint rows, {self.graph.operation_count()} '
                 'operations>')
 
-    def without_velocity_rows(self, rows):
-        """Return a system without some velocity-level rows.
+    def without_rows(self, rows):
+        """Return a system without some rows, but not of loops.
 
-        ``rows`` are their numbers among all rows, as in ``constraint_names``.
+        ``rows`` are their numbers, as in ``constraint_names``.
         """
         dropped = set(rows)
         first = len(self.holonomic_rows)
         kept = [k for k in range(self.counts[2]) if k not in dropped]
         builder, outputs = self.graph.load()
-        for name in ('velocity', 'velocity_jacobian', 'A', 'b'):
+        for name in ('holonomic', 'holonomic_jacobian', 'velocity',
+                     'velocity_jacobian', 'A', 'b'):
             outputs[name] = [row for k, row in enumerate(outputs[name])
                              if k not in dropped]
         return replace(
             self, graph=self.graph.updated(builder, outputs),
+            holonomic_rows=tuple(
+                row for k, row in enumerate(self.holonomic_rows)
+                if k not in dropped),
             velocity_rows=tuple(
                 row for k, row in enumerate(self.velocity_rows, first)
                 if k not in dropped),
             places=tuple(x for k, x in enumerate(self.places)
                          if k not in dropped),
+            unstated=tuple(
+                kept.index(k) for k in self.unstated if k in kept),
             geometry=tuple((kept.index(k), where)
                            for k, where in self.geometry if k in kept))
 

@@ -172,5 +172,5 @@ def test_a_rate_that_kane_was_not_given_is_a_warning(u_ind, others):
         N, [x], u_ind, [x.diff() - u, y.diff() - v], [y],
         [x**2 + y**2 - 1], **others)
     method.kanes_equations([Particle('P', P, 1)], [])
-    with pytest.warns(UserWarning, match='The rate of holonomic row 0'):
-        linearize(method, [0, -1, 0, 0])
+    with pytest.warns(UserWarning, match='do not contain holonomic row 0'):
+        assert linearize(method, [0, -1, 0, 0]).A.shape[0] > 2
