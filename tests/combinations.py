@@ -1,4 +1,4 @@
-"""Combinations of parameters: a few in the quick tests, all in the slow."""
+"""Long lists of cases: some in the quick tests, the others in the slow."""
 from itertools import product
 
 import pytest
@@ -18,7 +18,7 @@ def rotating(names, *lists):
 
 
 def every_third(values, first=0):
-    """All values in the slow tests, every third one in the quick: for cases
+    """Every third value in the quick tests, the others in the slow: for cases
     of one kind, each of which is in other quick tests, too.
     """
     return [pytest.param(
