@@ -131,7 +131,7 @@ class Writer:
 
     def begin_block(self):
         """Begin a block; LLVM cannot join it, not knowing what is real."""
-        self.block = f'%b{self.count}'
+        self.block = f'%b{len(self.lines)}'
         self.lines += [f'  br i1 %real, label {self.block}, label %exit',
                        f'{self.block[1:]}:']
 
