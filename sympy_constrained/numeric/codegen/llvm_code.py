@@ -133,7 +133,7 @@ class Writer:
         """Begin a block. LLVM cannot join blocks, as it cannot know that the
         condition of the branch is always true.
         """
-        self.block = f'%b{self.count}'
+        self.block = f'%b{len(self.lines)}'
         self.lines += [f'  br i1 %always, label {self.block}, label %exit',
                        f'{self.block[1:]}:']
 
