@@ -4,9 +4,10 @@ import pytest
 
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError)
+from sympy_constrained.numeric.linear.rank import numerical_rank
 from sympy_constrained.numeric.linear.scaling import balance, scales
 from sympy_constrained.numeric.linear.solver import (
-    LinearSolver, SingularEquationsError, numerical_rank, solve_each)
+    LinearSolver, SingularEquationsError, solve_each)
 from sympy_constrained.numeric.tolerances import PIVOT
 
 

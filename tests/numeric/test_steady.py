@@ -17,7 +17,7 @@ from sympy_constrained.errors import (
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, equilibria, steady_motions)
-from sympy_constrained.numeric.steady import steady_motion
+from sympy_constrained.numeric.steady import search
 
 # -- the bicycle -----------------------------------------------------------
 
@@ -460,7 +460,7 @@ def test_units_of_length_do_not_matter(size, monkeypatch):
     rest, = equilibria(spring, [2*size], constants={m: 1, g: size**-3})
     assert rest[x] == pytest.approx(size)
     if size == 1e-6:                    # were it not for the size of the guess
-        monkeypatch.setattr(steady_motion, 'USUAL', (0, 1))
+        monkeypatch.setattr(search, 'USUAL', (0, 1))
         with pytest.raises(ConstrainedDynamicsError, match='smaller units'):
             equilibria(pendulum, [1e-7, -1e-6], constants={
                 m: 1, g: 1e-3, l: 1e-6})
