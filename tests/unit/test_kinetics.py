@@ -121,7 +121,8 @@ def changing_mass_and_inertia():
     P = x.O.locatenew('P', q2*B.x)
     R = P.locatenew('R', q3*x.N.z)
     x.bodies = [RigidBody('B', P, B, m + b*t**2, (
-        inertia(B, I1, I2, I3*s + I12*q1**2), P)), Particle('r', R, m2*s)]
+        inertia(B, I1, I2, I3*s + I12*q1**2), P)), RigidBody(
+            'R', R, B, m2*s, (inertia(B, I2, I3, I1), R))]
     x.loads = [(P, k*x.N.y), (B, k*B.z)]
     return x
 
