@@ -29,9 +29,9 @@ GUARD = 15      # digits more than those of the numbers of a point
 class Linearizer(mechanics.Linearizer):
     """SymPy's ``Linearizer``, evaluated at the point before it is solved.
 
-    The arguments are those of SymPy, with ``q' = -f_1``, and the dependent
-    variables in any order. ``multipliers`` are the names of all, and a
-    function that returns their values at a point.
+    The arguments are those of SymPy, with ``q' = -f_1``, ``f_3 = f_4 = 0``,
+    and the dependent variables in any order. ``multipliers`` are the names of
+    all, and a function that returns their values at a point.
     """
 
     def __init__(self, *args, multipliers=None, **kwargs):
@@ -87,7 +87,7 @@ class Linearizer(mechanics.Linearizer):
     @property
     def _dynamic(self):
         """Residuals of the constraints and of the dynamic equations."""
-        return [*self.f_a, *(self.f_2 + self.f_3 + self.f_4)]
+        return [*self.f_a, *self.f_2]
 
     def _linearized(self, op_point, A_and_B):
         n, l, m = len(self.q), len(self.f_c), len(self.f_v)

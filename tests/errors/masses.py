@@ -23,8 +23,9 @@ def with_potential(energy):
 
 
 CASES = (
-    Case('a negative mass', lambda: with_mass(-1), ConstrainedDynamicsError,
-         'Body 0, a, has the negative', 'mass -1', 'Correct the sign'),
+    Case('a negative mass', lambda: with_mass(-Symbol('m', positive=True)),
+         ConstrainedDynamicsError,
+         'Body 0, a, has the negative', 'mass -m', 'Correct the sign'),
     Case('a product of inertia that stands there once',
          lambda: kane(bodies=[RigidBody('a', G, A, m, (
              inertia(A, 1, 1, 1) + k*outer(A.x, A.y), G))]),

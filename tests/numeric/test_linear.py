@@ -7,7 +7,7 @@ from sympy_constrained.errors import (
 from sympy_constrained.numeric.linear.rank import numerical_rank
 from sympy_constrained.numeric.linear.scaling import balance, scales
 from sympy_constrained.numeric.linear.solver import (
-    LinearSolver, SingularEquationsError, solve_each)
+    LinearSolver, SingularEquationsError, lu_solve, solve_each)
 from sympy_constrained.numeric.tolerances import PIVOT
 
 
@@ -257,3 +257,11 @@ def test_entries_that_outgrow_their_scaling(random):
     small[:4, 5] *= 1e-9
     solver = decide(small, 4)
     np.testing.assert_allclose(solver.solve(W, W@z)[0], z, rtol=1e-9)
+
+
+def test_small_unknowns_beside_large_ones():
+    """Kahan's example, in which LU alone loses half of the digits."""
+    e = 1e-8
+    z, _ = lu_solve(np.array([[3, 2, 1], [2, 2*e, 2*e], [1, 2*e, -e]]),
+                    np.array([3 + 3*e, 6*e, 2*e]))
+    np.testing.assert_allclose(z, [e, 1, 1], rtol=1e-14)
