@@ -202,11 +202,18 @@ def test_tangency_needs_a_side():
 @cites(10)
 def test_tangency_of_the_ball():
     """Printed without the common factor ``R``."""
-    C2 = ball('augmented').contact.holonomic_constraints[3:]
+    contact = ball('augmented').contact
+    C2 = contact.holonomic_constraints[3:]
     printed = Matrix([sin(q5)*sin(xi2)*sin(q6 + xi1),
                       -sin(q5)*cos(xi2)*cos(q6 + xi1) - cos(q5)*sin(xi2)])
     values = touching(xi1=Rational(1, 3), xi2=Rational(5, 4))
     assert vanish(Matrix(C2) - R*printed, values)
+    values |= {x: k + 1 for k, x in enumerate(
+        (*(x.diff(t) for x in q), *contact.speeds))}
+    rates = dict(zip((x.diff(t) for x in xi_zeta), contact.speeds))
+    assert vanish(
+        Matrix(contact.velocity_constraints[:5]) - Matrix(
+            contact.holonomic_constraints).diff(t).subs(rates), values)
 
 
 @cites(11, 12, 13)
