@@ -265,3 +265,19 @@ def test_small_unknowns_beside_large_ones():
     z, _ = lu_solve(np.array([[3, 2, 1], [2, 2*e, 2*e], [1, 2*e, -e]]),
                     np.array([3 + 3*e, 6*e, 2*e]))
     np.testing.assert_allclose(z, [e, 1, 1], rtol=1e-14)
+
+
+def test_blocks_and_outgrown_scales_keep_the_least_norm(random):
+    """Redundant rows, in a block above another, and with larger masses."""
+    W, r, z = system(random, 5, 2, 1)
+    solver, size, none = decide(W, 5), len(W), np.zeros_like(W)
+    below = none.copy()
+    below[:, :5] = random.normal(size=(size, 5))
+    both = np.block([[W, none], [below, W]])
+    found = solver.repeated([range(size), range(size, 2*size)]).solve_all(
+        both, both@np.tile(z, 2)).z
+    np.testing.assert_allclose(found[:size], z, rtol=1e-7)
+    np.testing.assert_allclose(found[size:][:5], z[:5], rtol=1e-7)
+    W[:5, :5] *= 1e14
+    z[5:] *= 1e14
+    np.testing.assert_allclose(solver.solve_all(W, W@z).z, z, rtol=1e-7)
