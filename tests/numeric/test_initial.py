@@ -87,6 +87,11 @@ def test_other_constants(pendulum):
     state = consistent_state(pendulum.compiled, {}, fill=0)
     assert np.hypot(*state[:2]) == pytest.approx(2, rel=1e-12)
     np.testing.assert_array_equal(state[2:], 0)
+    # and with it that of a rate which is not zero
+    grows = compile_equations(particle([x**2 + y**2 - (1 + t)**2]), {
+        m: 1, g: 1})
+    assert grows.residuals(0, consistent_state(grows, {}, fill=0)) == (
+        pytest.approx(0, abs=1e-12))
 
 
 @pytest.mark.parametrize('name', MODELS)
