@@ -49,7 +49,8 @@ def test_every_method(seed):
     pytest.param(27570, marks=pytest.mark.slow),
     101341,             # a row of constants, written with sines that cancel
     140508,             # a torque on a body whose central inertia cancels
-    161623])            # a number that speeds which cancel had before
+    161623,             # a number that speeds which cancel had before
+    360192])            # power of an inertia in axes that turn in the body
 def test_what_a_campaign_found(seed):
     found, how = drawn(seed)
     finding = examine(found, how, every=False)
