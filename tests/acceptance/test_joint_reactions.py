@@ -5,12 +5,13 @@ from newton_euler import (
     CLOSE, Laws, T, arm, check, g, k, l, m, pendulum, row_actions)
 from sympy import cos, sin
 from sympy.physics.mechanics import (
-    CylindricalJoint, Force, Particle, PinJoint, PlanarJoint, PrismaticJoint,
-    RigidBody, SphericalJoint, System, TorqueActuator, WeldJoint,
-    dynamicsymbols, inertia)
+    CylindricalJoint, Force, Particle, PinJoint, PlanarJoint, Point,
+    PrismaticJoint, ReferenceFrame, RigidBody, SphericalJoint, System,
+    TorqueActuator, WeldJoint, dynamicsymbols, inertia)
 
 from sympy_constrained import (
-    HamelEmbedding, RouthMethod, UdwadiaKalabaMethod, VoronetsMethod)
+    HamelEmbedding, KinematicsError, RouthMethod, UdwadiaKalabaMethod,
+    VoronetsMethod)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations, consistent_state
 
@@ -41,6 +42,38 @@ def test_ways_to_name_a_joint():
                       for ends in ((None, rod), (rod, None)))
     assert pin.force == same.force == -opposite.force
     assert pin.moment == -opposite.moment
+
+
+@pytest.mark.parametrize('turn', [0, 1])
+def test_a_rod_of_two_bodies_on_an_axle(turn):
+    """No joint is between them unless the second turns against the first.
+
+    A thrust acts along the axle.
+    """
+    q, u = dynamicsymbols('q:2'), dynamicsymbols('u:2')
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    A = N.orientnew('A', 'Axis', (q[0], N.z))
+    B = A.orientnew('B', 'Axis', (turn*q[1], A.z))
+    bodies, axle = [], O.locatenew('axle', l*A.z)
+    axle.v2pt_theory(O, N, A)
+    for frame in A, B:
+        point = O.locatenew(f'G{frame}', l*frame.x)
+        point.v2pt_theory(O, N, frame)
+        bodies.append(RigidBody(f'rod {frame}', point, frame, m, (
+            inertia(frame, 1, 1, 1), point)))
+    method = UdwadiaKalabaMethod(
+        N, q[:turn + 1], u[:turn + 1],
+        [x.diff() - v for x, v in zip(q[:turn + 1], u)], bodies=bodies,
+        forcelist=[(axle, k*A.z)])
+    pin = 'pin', None, bodies[0], O
+    if turn:
+        with pytest.raises(KinematicsError, match='rod B moves with other bo'):
+            method.joint_reactions([pin])
+    else:
+        force = method.joint_reactions([pin])['pin'].force
+        assert force.dot(A.x).equals(-2*m*l*u[0]**2)
+        assert force.dot(A.z) == -k
 
 
 def test_weld_carries_the_weight():

@@ -216,7 +216,7 @@ def refused(case):
     ('wrong row', TypeError, '`rows` is a dict'),
     ('potential', UnsupportedFeatureError, 'potential energy'),
     ('higher', UnsupportedFeatureError, 'higher order'),
-    ('shared', KinematicsError, 'mass centre of rod, twin'),
+    ('shared', KinematicsError, 'which rod, twin share'),
     ('loop', KinematicsError, 'again closes a loop')])
 def test_refused(case, error, match):
     with pytest.raises(error, match=match):
