@@ -61,9 +61,10 @@ class Balance:
             system.frame)
         self.kinematics = kinematics_of(system)
         self.g = self.kinematics.builder
-        _, self.out = system.graph.load(self.g, ('M', 'Q', 'C', 'A'))
+        _, self.out = system.graph.load(self.g, ('M', 'Q', 'C', 'A', 'energy'))
         self.rates = self.kinematics.declare_accelerations()
         self.loads = parse_loads(system.loads)
+        self.doubled = 0                # kinetic energy
         self.inertia = {body: self._inertia(body) for body in system.bodies}
 
     def agree(self, *pairs):
@@ -97,6 +98,7 @@ class Balance:
                 self.axes, axes.inertia, inertia)
             momentum = self._with_rates(
                 bias, w, lambda x: times(g, inertia, x))
+        self.doubled = g.add(self.doubled, assembly.doubled)
         return rate, momentum
 
     def _with_rates(self, bias, motion, momentum):
@@ -155,8 +157,10 @@ class Balance:
                 add(1, body.frame, momentum)
         for location, vector in self.loads:
             add(-1, location, self.scaled(1, vector))
-        if not self.agree(*((x, g.sub(force, other)) for x, force, (other,)
-                            in zip(work, self.forces(), self.out['C']))):
+        energy = self.out['energy'][0][0]   # a weight may do no work
+        if not self.agree((g.add(energy, energy), self.doubled), *(
+                (x, g.sub(force, other)) for x, force, (other,)
+                in zip(work, self.forces(), self.out['C']))):
             raise UnsupportedFeatureError(
                 "The equations contain forces that are not loads at points or "
                 "frames, such as a potential energy or generalized forces, "

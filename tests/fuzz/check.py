@@ -9,12 +9,12 @@ from random import Random
 import numpy as np
 from mpmath import mp, mpf
 
-from fuzz.mechanism import mechanism, smaller, without_void_rows
+from fuzz.mechanism import mechanism, without_void_rows
 from fuzz.model import SympyModel
 from fuzz.newton import (
     DIGITS, Inconsistent, NoState, Undetermined, admissible, dot, solution,
     underdetermined, vanishing)
-from fuzz.writing import PLAIN, Writing, counts, plainer, possible, writing
+from fuzz.writing import PLAIN, Writing, counts, writing
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import (
@@ -127,6 +127,7 @@ def examined(found, how, every):
             method is UdwadiaKalabaMethod and not found.state % FLOATS)
         compare(result, method, model, values, answers, sample,
                 state if floats else None)
+    reactions(result, model, state, values, answers, wanted)
     if (how.shape, how.factors) == ('kane', 'none') and (
             every or not found.state % RECURSED):
         recursive(result, model, values, answers)
@@ -447,6 +448,33 @@ def recursive(result, model, values, answers):
         result.fail('recursion', f'accelerations differ by {float(error):.1e}')
 
 
+def reactions(result, model, state, values, answers, accelerations):
+    """Forces and moments in the joints of a tree without rows."""
+    found, how = model.mechanism, model.writing
+    frames = [model.frame, *model.frames]
+    if found.rows or found.shaking or how.rough or (
+            (how.shape == 'lagrange') == (how.weights == 'usual')):
+        return                          # or weights are no loads
+    if len({*frames}) < len(frames) or not all(
+            load.torque <= bool(found.bodies[load.body].inertia)
+            and any(load.place) for load in found.loads) or any(
+                body.joint == 'weld' for body in found.bodies):
+        return                          # it is not clear on what loads act
+    try:
+        known = model.form(UdwadiaKalabaMethod).joint_reactions([
+            (f'joint{k}', None if body.parent < 0 else
+             model.bodies[body.parent], model.bodies[k], model.joints[k])
+            for k, body in enumerate(found.bodies)])
+    except ConstrainedDynamicsError as error:
+        result.verdicts['reactions'] = f'refuses: {type(error).__name__}'
+        return
+    numbers = known.graph.evaluate({**answers, **values}, context=mp)
+    result.verdicts['reactions'] = 'agrees'
+    if any(difference(numbers[f'joint{k}'], wanted) > EXACT
+           for k, wanted in enumerate(state.reactions(accelerations))):
+        result.fail('reactions', 'differ')
+
+
 # -- one mechanism in several writings -------------------------------------
 
 def rewriting(found, writings):
@@ -492,22 +520,7 @@ def motion(model, state):
     return [mpf(rates[u]) for u in model.u]
 
 
-# -- smaller cases, and a script ------------------------------------------
-
-def shrunk(found, how, failures):
-    """The smallest case in reach that fails in the same method."""
-    methods = {text.partition(':')[0] for text in failures}
-    while True:
-        trials = [(found, less) for less in plainer(how)]
-        trials += [(less, possible(how, less)) for less in smaller(found)]
-        for trial in trials:
-            again = examine(*trial).failures
-            if methods & {text.partition(':')[0] for text in again}:
-                found, how = trial
-                break
-        else:
-            return found, how
-
+# -- a script ------------------------------------------------------------
 
 SCRIPT = '''\
 # {seed}

@@ -120,13 +120,6 @@ def possible(writing, mechanism):
     return writing
 
 
-def plainer(writing):
-    """Writings with one choice less."""
-    for field in fields(Writing):
-        if getattr(writing, field.name) != field.default:
-            yield replace(writing, **{field.name: field.default})
-
-
 def counts(writings):
     """For each choice the number of writings that have a value in it."""
     table = {field.name: Counter() for field in fields(Writing)}
