@@ -225,8 +225,8 @@ class GraphBuilder(Nodes):
                 return self.constant(value, sympy_float(value, x, y))
             if other == MUL and self.nodes[y[1]][0] == CONST:
                 return self.mul(self.mul(a, y[1]), y[2])
-        elif kind == ROOT or other == ROOT:
-            ref = self._square_of_root(a, b) or self._square_of_root(b, a)
+        elif kind == ROOT:              # products of a root follow it
+            ref = self._square_of_root(a, b)
         value = self.values[a]*self.values[b]
         value = (value & PRIME) + (value >> 127)    # faster than %
         if value >= PRIME:
