@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import matrix_balance
 
 from ...errors import ConstrainedDynamicsError, ConstraintError, warn
 from ..compiled import compile_equations
 from ..linearization import linearize
 from ..names import Names, number
+from ..tolerances import RESIDUE
 from .conditions import NULL, Conditions, cyclic_coordinates
 from .search import search
 
@@ -113,14 +115,20 @@ class SteadyMotion:
 
     @cached_property
     def _neighbours(self):
-        """The matrix of the linear motion without cyclic coordinates, the
-        number of its zero singular values, and its right singular vectors.
+        """The balanced matrix of the linear motion without cyclic coordinates,
+        the number of its zero singular values, and its right singular vectors.
+
+        Without balance, singular values of a stiff spring hide slow motions.
         """
         compiled = self.compiled
         linear = linearize(compiled, self.x)
         cyclic = {compiled.states[k] for k in self.conditions.cyclic}
         rest = [i for i, x in enumerate(linear.states) if x not in cyclic]
         A = linear.A[np.ix_(rest, rest)]
+        sizes = matrix_balance(
+            np.where(np.abs(A) > RESIDUE*np.abs(A).max(initial=0.), A, 0.),
+            permute=False, separate=True)[1][0]
+        A = A*sizes/sizes[:, None]
         _, sigma, vh = np.linalg.svd(A)
         return A, int(np.sum(sigma <= NULL*sigma.max(initial=0.))), vh
 
