@@ -462,5 +462,39 @@ def test_units_of_length_do_not_matter(size, monkeypatch):
     if size == 1e-6:                    # were it not for the size of the guess
         monkeypatch.setattr(search, 'USUAL', (0, 1))
         with pytest.raises(ConstrainedDynamicsError, match='smaller units'):
-            equilibria(pendulum, [1e-7, -1e-6], constants={
-                m: 1, g: 1e-3, l: 1e-6})
+            equilibria(UdwadiaKalabaMethod(
+                m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+                hol_coneqs=[x**4 + y**4 - l**4]), [3e-8, 4e-9], constants={
+                m: 1, g: 1e-3, l: 1e-8})
+
+
+@pytest.mark.parametrize('length, mass, time', [
+    (1, 1, 1), (1e3, 1e-3, 1e3), (1e-3, 1e3, 1/3600), (1e6, 1e-9, 1e6)])
+def test_a_conical_pendulum_in_any_units(length, mass, time):
+    """Units of a metre, a kilogram and a second; Greenwood's nutation."""
+    r, phi, z = dynamicsymbols('r phi z')
+    rod = UdwadiaKalabaMethod(
+        m*(r.diff()**2 + r**2*phi.diff()**2 + z.diff()**2)/2 - m*g*z,
+        [r, phi, z], hol_coneqs=[r**2 + z**2 - l**2])
+    circle, = steady_motions(
+        rod, {r: .4*length, z: -.5*length, phi.diff(): 4/time}, fill=0,
+        fixed=[phi.diff()], constants={
+            m: .3*mass, g: 9.81*length/time**2, l: .7*length})
+    height = 9.81/.7/16
+    assert circle[z]/length == pytest.approx(-.7*height)
+    assert circle.dimension == 1
+    np.testing.assert_allclose(
+        np.abs(circle.eigenvalues)*time, 4*np.sqrt(1 + 3*height**2))
+
+
+def test_a_stiff_spring_does_not_hide_a_slow_motion():
+    """A pendulum on a spring that its weight stretches by 1e-9 of it."""
+    r, angle = dynamicsymbols('r angle')
+    spring = UdwadiaKalabaMethod(
+        (r.diff()**2 + r**2*angle.diff()**2)/2 + cosine(angle)*r
+        - 1e9*(r - 1)**2/2, [r, angle])
+    for guess, stability in (0., 'marginal'), (3., 'unstable'):
+        rest, = equilibria(spring, [1, guess])
+        assert rest.stability == stability
+        np.testing.assert_allclose(
+            np.sort(np.abs(rest.eigenvalues)), [1, 1, 1e9**.5, 1e9**.5])

@@ -153,7 +153,7 @@ class _Curve:
         wanted = [] if along is None else names.indices([along], 'along')
         free = tuple(k - count for k in wanted if k >= count)
         self.conditions = Conditions(
-            old.compiled, old.cyclic, old.at_rest, free)
+            old.compiled, old.cyclic, old.at_rest, free, old.sizes)
         held = old.compiled.names.indices(fixed, 'fixed')
         self.columns = np.array([
             k for k in self.conditions.columns if k not in held])

@@ -10,7 +10,6 @@ from ...errors import ConstrainedDynamicsError, ConstraintError, warn
 from ..compiled import compile_equations
 from ..linearization import linearize
 from ..names import Names, number
-from ..tolerances import RESIDUE
 from .conditions import NULL, Conditions, cyclic_coordinates
 from .search import search
 
@@ -124,11 +123,7 @@ class SteadyMotion:
         linear = linearize(compiled, self.x)
         cyclic = {compiled.states[k] for k in self.conditions.cyclic}
         rest = [i for i, x in enumerate(linear.states) if x not in cyclic]
-        A = linear.A[np.ix_(rest, rest)]
-        sizes = matrix_balance(
-            np.where(np.abs(A) > RESIDUE*np.abs(A).max(initial=0.), A, 0.),
-            permute=False, separate=True)[1][0]
-        A = A*sizes/sizes[:, None]
+        A = matrix_balance(linear.A[np.ix_(rest, rest)], permute=False)[0]
         _, sigma, vh = np.linalg.svd(A)
         return A, int(np.sum(sigma <= NULL*sigma.max(initial=0.))), vh
 
@@ -310,7 +305,7 @@ def _found(conditions, near, fixed, fill):
         x = names.vector(guess, 'near', default)
         x[list(resting)] = 0.
         try:
-            motion = SteadyMotion(conditions, search(
+            motion = SteadyMotion(*search(
                 conditions, x, p, fixed, STARTS*(len(near) == 1)))
         except ConstraintError as error:
             failed = error
