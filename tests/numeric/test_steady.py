@@ -102,6 +102,18 @@ def test_circles_of_the_bicycle(bicycle, turns, lean, steer, speed, radius):
         pytest.approx(steer, abs=1e-3))
 
 
+@pytest.mark.filterwarnings('error')
+@pytest.mark.parametrize('time', [3600, 1e-6])
+def test_a_circle_of_the_bicycle_in_any_unit_of_time(bicycle, time):
+    guess = {'q2': 0.1, 'q5': 0.03, 'u1': -0.16, 'u3': -20, 'u6': -17}
+    there, here = (steady_motions(bicycle.with_values({'g': 9.81*unit**2}), {
+        key: value*unit if key[0] == 'u' else value
+        for key, value in guess.items()}, fill=0, fixed=['q2'])[0]
+        for unit in (time, 1))
+    np.testing.assert_allclose(
+        there.eigenvalues/time, here.eigenvalues, rtol=1e-8)
+
+
 @pytest.mark.parametrize('rounding', [0, 1e-15, -1e-15, 1e-13, -1e-13, 1e-11])
 def test_rounding_does_not_decide_whether_a_circle_is_found(bicycle, rounding):
     guess = {'q2': 0.47, 'q5': -0.9, 'u1': 3 + rounding, 'u3': -11, 'u6': -12}

@@ -139,7 +139,8 @@ class Conditions:
     def jumps(self, point):
         """Names of the conditions that jump where speeds pass this point."""
         norms, _ = self.scales(point, self.places)
-        speeds = np.cos(2.4*np.arange(1, self.count + 1))
+        speeds = np.cos(2.4*np.arange(1, self.count + 1))*np.maximum(
+            self.sizes, np.abs(point[:self.count]))
         speeds[self.compiled.q_index] = 0.
         speeds = np.append(speeds, np.zeros(len(point) - self.count))
         with np.errstate(invalid='ignore'):     # outside the domain

@@ -10,6 +10,7 @@ from ...errors import ConstrainedDynamicsError, ConstraintError, warn
 from ..compiled import compile_equations
 from ..linearization import linearize
 from ..names import Names, number
+from ..sensitivity.jumps import switches
 from .conditions import NULL, Conditions, cyclic_coordinates
 from .search import search
 
@@ -321,6 +322,8 @@ def _found(conditions, near, fixed, fill):
 
 def _warn_of_jumps(conditions, found):
     """Warn of dry friction, which holds a range of states."""
+    if switches(conditions.compiled, ()) is None:       # then it is rounding
+        return
     jumping = sorted({name for motion in found
                       for name in conditions.jumps(motion.point)})
     if jumping:
