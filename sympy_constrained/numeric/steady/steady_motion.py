@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import matrix_balance
+from scipy.linalg.lapack import dgebal
 
 from ...errors import ConstrainedDynamicsError, ConstraintError, warn
 from ..compiled import compile_equations
@@ -124,7 +124,8 @@ class SteadyMotion:
         linear = linearize(compiled, self.x)
         cyclic = {compiled.states[k] for k in self.conditions.cyclic}
         rest = [i for i, x in enumerate(linear.states) if x not in cyclic]
-        A = matrix_balance(linear.A[np.ix_(rest, rest)], permute=False)[0]
+        A = linear.A[np.ix_(rest, rest)]
+        A = dgebal(A, scale=1)[0] if rest else A
         _, sigma, vh = np.linalg.svd(A)
         return A, int(np.sum(sigma <= NULL*sigma.max(initial=0.))), vh
 
