@@ -460,6 +460,18 @@ def test_folds_of_a_bistable_spring():
         -1/np.sqrt(3), 1/np.sqrt(3)], rtol=1e-12)
 
 
+def test_a_column_buckles_where_families_cross():
+    """Two links without damping; the other pair of eigenvalues stays."""
+    load = symbols('F')
+    column = UdwadiaKalabaMethod(
+        (x.diff()**2 + y.diff()**2 - x**2 - (y - x)**2)/2
+        - load*(cosine(x) + cosine(y)), [x, y])
+    rest, = equilibria(column, [0, 0], constants={load: 0.1})
+    crossing, = rest.follow(along=load, until={load: (0, 1)}).critical
+    assert crossing.kind == 'branch'
+    assert crossing.motion[load] == pytest.approx((3 - sqrt(5))/2)
+
+
 @pytest.mark.parametrize('size', [1e-9, 1e-6, 1e-3, 1e3, 1e5, 1e8])
 def test_units_of_length_do_not_matter(size, monkeypatch):
     pendulum = UdwadiaKalabaMethod(
