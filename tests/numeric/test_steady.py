@@ -516,9 +516,9 @@ def test_a_stiff_spring_does_not_hide_a_slow_motion():
     r, angle = dynamicsymbols('r angle')
     spring = UdwadiaKalabaMethod(
         (r.diff()**2 + r**2*angle.diff()**2)/2 + cosine(angle)*r
-        - 1e9*(r - 1)**2/2, [r, angle])
-    for guess, stability in (0., 'marginal'), (3., 'unstable'):
+        - 1e9*(r - 1)**2/2, [r, angle],
+        nonideal_forces=[-r.diff(), -1e-3*angle.diff()])
+    for guess, stability in (0., 'stable'), (3., 'unstable'):
         rest, = equilibria(spring, [1, guess])
         assert rest.stability == stability
-        np.testing.assert_allclose(
-            np.sort(np.abs(rest.eigenvalues)), [1, 1, 1e9**.5, 1e9**.5])
+        assert abs(rest.eigenvalues[-1]) == pytest.approx(1, abs=1e-3)

@@ -356,7 +356,7 @@ class _Curve:
 
 
 def growing(motion):
-    return int(np.sum(motion.eigenvalues.real > ZERO*motion.size))
+    return len(motion.growing)
 
 
 def kind_of(*motions):
@@ -364,8 +364,7 @@ def kind_of(*motions):
     least: others may be imaginary.
     """
     motion = max(motions, key=growing)
-    values = motion.eigenvalues[motion.eigenvalues.real > ZERO*motion.size]
-    crossing = min(values, key=lambda value: value.real)
+    crossing = min(motion.growing, key=lambda value: value.real)
     return 'hopf' if abs(crossing.imag) > NO_ZERO*motion.size else 'zero'
 
 

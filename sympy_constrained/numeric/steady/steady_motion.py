@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import eig
 from scipy.linalg.lapack import dgebal
 
 from ...errors import ConstrainedDynamicsError, ConstraintError, warn
@@ -19,8 +20,9 @@ from .search import search
 SAME = 1e-6
 # Further starts of a search.
 STARTS = 16
-# A real part below this part of the norm of the matrix is zero.
-ZERO = 1e-7
+# A real part below this part of the norm of the matrix is zero, or below NOISE
+# for an eigenvalue that rounding does not amplify.
+ZERO, NOISE = 1e-7, 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +149,24 @@ class SteadyMotion:
     @cached_property
     def eigenvalues(self) -> np.ndarray:
         """Those of :attr:`matrix`, in ascending order of real parts."""
-        return np.sort_complex(np.linalg.eigvals(self.matrix))
+        return self._spectrum[0]
+
+    @cached_property
+    def _spectrum(self):
+        """The eigenvalues and the real parts that count as zero."""
+        values, left, right = eig(self.matrix, left=True)
+        order = np.lexsort([values.imag, values.real])
+        cosines = np.abs(np.sum(left.conj()*right, axis=0))
+        doubt = ZERO*self.size*np.ones(len(values))
+        np.divide(NOISE*self.size, cosines, out=doubt,
+                  where=cosines*ZERO > NOISE)
+        return values[order], doubt[order]
+
+    @property
+    def growing(self) -> np.ndarray:
+        """The eigenvalues whose real parts are positive beyond rounding."""
+        values, doubt = self._spectrum
+        return values[values.real > doubt]
 
     @cached_property
     def size(self) -> float:
@@ -160,8 +179,9 @@ class SteadyMotion:
     @property
     def growth(self) -> float:
         """The largest real part of the eigenvalues, zero up to rounding."""
-        largest = self.eigenvalues.real.max(initial=-np.inf)
-        return 0. if abs(largest) <= ZERO*self.size else float(largest)
+        values, doubt = self._spectrum
+        real = np.where(np.abs(values.real) <= doubt, 0., values.real)
+        return float(real.max(initial=-np.inf))
 
     @property
     def stability(self) -> str:
