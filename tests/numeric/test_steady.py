@@ -461,7 +461,6 @@ def test_folds_of_a_bistable_spring():
 
 
 def test_a_column_buckles_where_families_cross():
-    """Two links without damping; the other pair of eigenvalues stays."""
     load = symbols('F')
     column = UdwadiaKalabaMethod(
         (x.diff()**2 + y.diff()**2 - x**2 - (y - x)**2)/2
@@ -495,7 +494,6 @@ def test_units_of_length_do_not_matter(size, monkeypatch):
 @pytest.mark.parametrize('length, mass, time', [
     (1, 1, 1), (1e3, 1e-3, 1e3), (1e-3, 1e3, 1/3600), (1e6, 1e-9, 1e6)])
 def test_a_conical_pendulum_in_any_units(length, mass, time):
-    """Units of a metre, a kilogram and a second; Greenwood's nutation."""
     r, phi, z = dynamicsymbols('r phi z')
     rod = UdwadiaKalabaMethod(
         m*(r.diff()**2 + r**2*phi.diff()**2 + z.diff()**2)/2 - m*g*z,
