@@ -29,8 +29,7 @@ ALTERNATIVES = {
     'weights': ['other'],
     'numbers': ['symbols', 'one symbol', 'float', 'residue',
                 'residue symbol'],
-    'factors': ['time'],
-}
+    'factors': ['time']}
 CYCLES = {'inertia_about', 'inertia_axes', 'places', 'velocities', 'loads'}
 VARIED = 0.35                   # of all choices
 ROUGH = {'float', 'residue', 'residue symbol'}
