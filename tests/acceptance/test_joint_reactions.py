@@ -46,10 +46,7 @@ def test_ways_to_name_a_joint():
 
 @pytest.mark.parametrize('turn', [0, 1])
 def test_a_rod_of_two_bodies_on_an_axle(turn):
-    """No joint is between them unless the second turns against the first.
-
-    A thrust acts along the axle.
-    """
+    """Without a joint between them, where a thrust acts along the axle."""
     q, u = dynamicsymbols('q:2'), dynamicsymbols('u:2')
     N, O = ReferenceFrame('N'), Point('O')
     O.set_vel(N, 0)

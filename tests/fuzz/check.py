@@ -177,9 +177,7 @@ def refusal(result, model, state):
 
 
 def blocks(result, model, state, values, answers):
-    """M, Q, A, b entry by entry, and the power; the sample for methods, None
-    if refused.
-    """
+    """M, Q, A, b, and the power; the sample for methods, None if refused."""
     name = UdwadiaKalabaMethod.__name__
     try:
         method = model.form(UdwadiaKalabaMethod)

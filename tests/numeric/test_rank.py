@@ -20,6 +20,7 @@ from sympy_constrained.errors import (
 from sympy_constrained.graph import Graph, GraphBuilder, read
 from sympy_constrained.numeric import compile_equations, simulate, sweep
 from sympy_constrained.numeric.integrate.passage import PassageFinder
+from sympy_constrained.numeric.linear.rank_changes import CarriedRank
 from sympy_constrained.numeric.manifold.consistent_state import no_rotation
 from sympy_constrained.timing import time_limit
 
@@ -106,6 +107,15 @@ def test_a_batch_and_single_states_see_the_row():
     for rates in (compiled.rhs(times, states), np.array([
             compiled.rhs(t, x) for t, x in zip(times, states)])):
         np.testing.assert_allclose(rates[1:, 3:], 2/3, rtol=1e-9)
+
+
+def test_drift_is_the_largest_distance_from_the_rows_in_use():
+    compiled = compile_equations(UdwadiaKalabaMethod(
+        sum(q.diff()**2 for q in (X, Y, Z)), [X, Y, Z], hol_coneqs=[X - Y],
+        nonhol_coneqs=[X.diff() - Y.diff(), X.diff() - Z.diff()]))
+    rank = CarriedRank(compiled, 0., np.zeros(6))
+    for x in np.eye(6)[[1, 4, 5]]/100:
+        assert rank._drift(0., x) == pytest.approx(.01/2**.5)
 
 
 def turning_body(*moments):
