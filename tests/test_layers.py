@@ -34,8 +34,7 @@ LAYERS = {
     'models': MODEL | {'contact', 'methods'},
     'comparison': MODEL | {'analysis', 'methods', 'numeric', 'plotting',
                            'models', 'timing'},
-    'report': MODEL | {'contact', 'analysis', 'numeric', 'scene'},
-}
+    'report': MODEL | {'contact', 'analysis', 'numeric', 'scene'}}
 ANYTHING = {'__init__', '__main__'}     # the two doors of the package
 
 ARRAY_LIBRARIES = {'numpy', 'scipy', 'matplotlib'}

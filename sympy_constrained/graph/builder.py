@@ -225,7 +225,7 @@ class GraphBuilder(Nodes):
                 return self.constant(value, sympy_float(value, x, y))
             if other == MUL and self.nodes[y[1]][0] == CONST:
                 return self.mul(self.mul(a, y[1]), y[2])
-        elif kind == ROOT:
+        elif kind == ROOT:              # products of a root follow it
             ref = self._square_of_root(a, b)
         value = self.values[a]*self.values[b]
         value = (value & PRIME) + (value >> 127)    # faster than %

@@ -61,9 +61,10 @@ class Balance:
             system.frame)
         self.kinematics = kinematics_of(system)
         self.g = self.kinematics.builder
-        _, self.out = system.graph.load(self.g, ('M', 'Q', 'C', 'A'))
+        _, self.out = system.graph.load(self.g, ('M', 'Q', 'C', 'A', 'energy'))
         self.rates = self.kinematics.declare_accelerations()
         self.loads = parse_loads(system.loads)
+        self.doubled = 0                # kinetic energy
         self.inertia = {body: self._inertia(body) for body in system.bodies}
 
     def agree(self, *pairs):
@@ -97,6 +98,7 @@ class Balance:
                 self.axes, axes.inertia, inertia)
             momentum = self._with_rates(
                 bias, w, lambda x: times(g, inertia, x))
+        self.doubled = g.add(self.doubled, assembly.doubled)
         return rate, momentum
 
     def _with_rates(self, bias, motion, momentum):
@@ -155,8 +157,10 @@ class Balance:
                 add(1, body.frame, momentum)
         for location, vector in self.loads:
             add(-1, location, self.scaled(1, vector))
-        if not self.agree(*((x, g.sub(force, other)) for x, force, (other,)
-                            in zip(work, self.forces(), self.out['C']))):
+        energy = self.out['energy'][0][0]   # a weight may do no work
+        if not self.agree((g.add(energy, energy), self.doubled), *(
+                (x, g.sub(force, other)) for x, force, (other,)
+                in zip(work, self.forces(), self.out['C']))):
             raise UnsupportedFeatureError(
                 "The equations contain forces that are not loads at points or "
                 "frames, such as a potential energy or generalized forces, "
@@ -175,6 +179,7 @@ class Tree:
             body: None if getattr(body, 'frame', None) == frame and not any(
                 velocity(body.masscenter, frame)) else body
             for body in balance.system.bodies}
+        self._attach()
         self.home = {}
         for joint in self.joints:
             self.home[joint.child_point] = self.node(joint.child)
@@ -191,6 +196,28 @@ class Tree:
         """The body with this mass centre and frame; None for the ground."""
         return next((node for other, node in self.bodies.items()
                      if body and place(other) == place(body)), None)
+
+    def _attach(self):
+        """Count bodies without a joint to those in which they are fixed."""
+        joined = dict.fromkeys(
+            self.node(body) for joint in self.joints
+            for body in (joint.parent, joint.child) if self.node(body))
+        for body, node in self.bodies.items():
+            if node is None or node in joined:
+                continue
+            self.bodies[body] = next((other for other in joined if all(
+                self._moves_with(other, x) for x in place(body) if x)), body)
+            if self.bodies[body] is body and any(
+                    self._speeds(body) & self._speeds(x) for x in joined):
+                raise KinematicsError(
+                    f"{body.name} moves with other bodies, and no joint "
+                    "connects it to them, so that its weight and inertia "
+                    "would be missing. Give all joints of the mechanism.")
+
+    def _speeds(self, body):
+        """Numbers of the speeds that move a body."""
+        return {k for x in place(body) if x for k in self.kinematics.columns(
+            motion_of(self.kinematics, x, self.balance.axes))}
 
     def _grow(self):
         children = [self.node(joint.child) for joint in self.joints]
@@ -216,12 +243,14 @@ class Tree:
 
     def carrier(self, location):
         """The nearest body that moves with a load; None for the ground."""
-        bodies = [x.name for x in self.bodies if x.masscenter == location]
-        if len(bodies) > 1:
+        bodies = [x for x in self.bodies if location in place(x)]
+        if location != self.kinematics.frame and len(
+                {*map(self.node, bodies)}) > 1:
             raise KinematicsError(
-                f"A load acts at {location}, the mass centre of "
-                f"{', '.join(bodies)}, so it is not known on which. Give "
-                "these bodies mass centres that are points of their own.")
+                f"A load acts at {location}, which "
+                f"{', '.join(x.name for x in bodies)} share, so it is not "
+                "known on which. Give each of them a mass centre and a frame "
+                "of its own.")
         if location in self.home:
             return self.home[location]
         if isinstance(location, Point) and _compat.velocity(
@@ -231,11 +260,16 @@ class Tree:
 
     def _resting(self, location):
         """The ground, or a body at rest that is nearer in SymPy's tree."""
-        nodes = [self.home[x] for x in self.kinematics._tree(
+        near = [x for x in self.kinematics._tree(
             location, _compat.positions) if x in self.home]
-        return next(node for node in nodes if node is None
-                    or self._moves_with(node, location)) if (
-                        None in nodes) else None
+        nodes = [self.home[x] for x in near]
+        if None not in nodes and not any(
+                self.home.get(frame)
+                or any(self.kinematics.angular_velocity(frame, frame))
+                for x in near[:1] for _, frame in location.pos_from(x).args):
+            return None                 # it does not lie in axes of a body
+        return next((node for node in nodes if node is None
+                     or self._moves_with(node, location)), None)
 
     def name_of(self, location):
         """Name of the body on which a reaction acts, for a text."""

@@ -91,6 +91,8 @@ class Reactions:
             Joints of SymPy, or ``(name, parent, child, point)`` for joints
             that are in the kinematics without an object; the ground is None.
             By default those of the System from which the method was made.
+            All joints between moving bodies are needed. A body without one
+            counts to the body in which it is fixed.
         rows : iterable of tuples
             Where rows act that were given as expressions: ``(point,
             direction, other point)`` or ``(frame, direction, other frame)``,

@@ -14,8 +14,8 @@ from sympy import MatrixBase
 from .. import _compat
 from ..errors import KinematicsError
 from ..graph import read
-from ..graph.calculus import gradient
-from ..graph.nodes import PRIME
+from ..graph.calculus import without
+from ..graph.nodes import INPUT, PRIME
 
 ZERO = (0, 0, 0)
 IDENTITY = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
@@ -204,8 +204,9 @@ class Geometry:
                 entry = g.dot(R[i], R[j])
                 if not g.same_value(entry, int(i == j)):
                     residuals[abs(g.sub(entry, int(i == j)))] = None
-        others = list(set(g.bound.values()).difference(q))
-        return [x for x in residuals if not any(gradient(g, x, others))]
+        others = [k for k, node in enumerate(g.nodes)
+                  if node[0] == INPUT and k not in q]
+        return [x for x in without(g, residuals, others) if x is not None]
 
     def total(self, axes, parts):
         """Sum in ``axes`` of vectors, pairs of a frame and measure numbers."""

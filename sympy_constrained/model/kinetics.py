@@ -269,8 +269,9 @@ def rotation(assembly, body, inertia, axes, applied, exchange):
         g.cross(spin, momentum))
     gain = tuple(g.dot(map(change, row), w) for row in inertia)
     torque = g.added(torque, gain)
+    gain = g.added(gain, slip(g, inertia, w, spin))     # in the body
     if exchange:
-        gain = g.scaled(-1, g.added(gain, slip(g, inertia, w, spin)))
+        gain = g.scaled(-1, gain)
         torque = g.added(torque, gain)
         if not change(read(g, body.mass)) and any(
                 differ(g, x, 0, sum(inertia, ())) for x in gain):

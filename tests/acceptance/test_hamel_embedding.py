@@ -270,8 +270,7 @@ CASES = {
         (1 + x**2 + z**2)*vx**2/2 + x*y*vx*vy + (1 + y**2*x**2)*vy**2
         + (2 + x**2)*vz**2 - x**4 - g*y + cos(t)*vz + y*vx, (x, y, z), (x,),
         vel=((2 + z**2 + sin(t))*vx - y*vy - x*vz - t*y,),
-        Q=(vy, -vx, x*vz)),
-}
+        Q=(vy, -vx, x*vz))}
 VERDICTS = {
     'turntable': (True, ['curvature', 'neglected row'], False),
     'everything': (False, ['curvature', 'neglected row'], False),
@@ -402,8 +401,7 @@ two_rows = {
     'affine': Case((vx**2 + vy**2 + vz**2 + vw**2)/2 + x*vy,
                    (x, y, z, w), (x, y),
                    vel=(vx - z*vw - 2*vz - sin(t),
-                        vy + x*vz - w*vw - t)),
-}
+                        vy + x*vz - w*vw - t))}
 
 
 @pytest.mark.parametrize('name', sorted(two_rows))
@@ -447,8 +445,7 @@ modulo = {
     'spring': spring,
     'circle': replace(CASES['H8'], Q=((C - x**2)*vy**2/x**3, 0)),
     'moving': Case((vx**2 + vy**2)/2 + k*(x + y*t - t**2)**2*vy,
-                   (x, y), (x,), (x + y*t - t**2,)),
-}
+                   (x, y), (x,), (x + y*t - t**2,))}
 
 
 @pytest.mark.parametrize('name', sorted(modulo))
@@ -562,8 +559,7 @@ NONLINEAR = {
         vel=((2 + vz**2)*vy - vx**2*z + t,)),
     'two rows': Case(
         (vx**2 + vy**2 + vz**2 + vw**2)/2 - x**2*z, (x, y, z, w), (w, x),
-        vel=(vx - vy*vz, vw - x*vy**2 - vx)),
-}
+        vel=(vx - vy*vz, vw - x*vy**2 - vx))}
 
 
 @pytest.mark.parametrize('name', sorted(NONLINEAR))
@@ -635,8 +631,7 @@ SINGULAR = {
         {'nonhol_coneqs': [vx*cos(x) + vy*sin(x), vz - t]}, [x, y]),
     'where the constraints hold': (
         {'hol_coneqs': [x - y], 'nonhol_coneqs': [
-            (x - y)*vz + vx + 2*vy + vy*t]}, [x, z]),
-}
+            (x - y)*vz + vx + 2*vy + vy*t]}, [x, z])}
 
 
 @pytest.mark.parametrize('name', sorted(SINGULAR))

@@ -505,8 +505,7 @@ def refused(error, match, *args, **kwargs):
     ([dot(y)], {'q_dependent': [x]}, 'singular'),
     ([dot(y), dot(x)], {'q_dependent': [x, x]}, 'q_dependent'),
     ([dot(y)], {'mapping': [dot(x) + dot(dot(y))]},
-     r'Row 0 of `mapping` contains Derivative\(y\(t\), \(t, 2\)\)'),
-    ])
+     r'Row 0 of `mapping` contains Derivative\(y\(t\), \(t, 2\)\)'),])
 def test_errors_of_constraints_and_mappings(rows, options, match):
     refused(ConstraintError, match, PLAIN, [x, y], nonhol_coneqs=rows,
             **options)

@@ -268,6 +268,16 @@ def test_time_may_run_backwards(made):
     np.testing.assert_allclose(back.x[-1], given.start, atol=1e-6)
 
 
+def test_fast_motions_pass(passage):
+    """The same passage in hours."""
+    given, _, first = passage
+    fast = simulate(
+        given.equations('llvm').with_values({'g': 9.81*3600**2}), 1/3600,
+        given.start*np.where(np.arange(10) < 5, 1, 3600), rtol=1e-9,
+        atol=1e-11)
+    assert [3600*t for t in fast.passages] == pytest.approx([first], abs=1e-6)
+
+
 @pytest.mark.parametrize('part', [-1e-4, 0, 1e-4])
 def test_a_run_may_end_there(passage, part):
     given, _, first = passage

@@ -171,8 +171,7 @@ CONTACTS = (
          MissingIngredientError, '`guess` has no number',
          'place near the contact', 'add them'),
     Case('the start of a contact in a list', lambda: contact().solve_contact(
-        [1], {z: 1}), TypeError, '`values`', 'is [1]', 'Give a dictionary'),
-)
+        [1], {z: 1}), TypeError, '`values`', 'is [1]', 'Give a dictionary'),)
 
 
 MASS = (
@@ -242,8 +241,7 @@ MASS = (
     Case('a rate of a rate', lambda: kane(
         forcelist=[(P, x.diff().diff()*N.x)]), ConstrainedDynamicsError,
          'The loads contain Derivative(x(t), (t, 2)), which is not the rate',
-         'They may depend on coordinates, speeds,', 'write them in these'),
-)
+         'They may depend on coordinates, speeds,', 'write them in these'),)
 
 
 def hurried():

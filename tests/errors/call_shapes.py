@@ -157,5 +157,4 @@ CASES = (
     Case('a sample by names', lambda: rod(sample={'l': 1}).acceleration,
          ValueError, '`sample` has a value for l, which does not',
          'occur in the model',
-         'Use its symbols, states and functions themselves,'),
-)
+         'Use its symbols, states and functions themselves,'),)

@@ -18,5 +18,4 @@ AREAS = {
     'Equations in numbers': (computing, computing.MODELS),
     'Inputs': (computing, computing.INPUTS),
     'Simulations': (computing, computing.STARTS),
-    'Ready models, pictures and the command line': (tools, tools.CASES),
-}
+    'Ready models, pictures and the command line': (tools, tools.CASES)}

@@ -66,8 +66,7 @@ CONSTANTS = (
     Case('constants of a call that are text',
          lambda: COMPILED.rhs(0, [1, 0, 0, 0], ['1', 'g', '1']), TypeError,
          "`p` is ['1', 'g', '1'], which is no array", 'of real numbers',
-         'Give the numbers in order'),
-)
+         'Give the numbers in order'),)
 
 MODELS = (
     Case('a model that is a number', lambda: compile_equations(3),
@@ -121,8 +120,7 @@ MODELS = (
          'Give other values'),
     Case('a graph of what is no matrix', lambda: Graph.of({'a': x}, t),
          TypeError, "`matrices` has x(t) for 'a', which is no", 'Matrix',
-         'Give an expression as a Matrix of one entry'),
-)
+         'Give an expression as a Matrix of one entry'),)
 
 
 INPUTS = (
@@ -153,8 +151,7 @@ INPUTS = (
     Case('an input that gives nan', lambda: compiled(
         {m: 1, g: 1}, PUSHED, inputs={z: lambda t, x: np.nan}
         ).rhs(0, [1, 0, 0, 0]), ValueError, 'The input z at t = 0',
-         'nan is not finite', 'give a finite number'),
-)
+         'nan is not finite', 'give a finite number'),)
 
 STARTS = (
     Case('a linearization off the constraints',
@@ -286,7 +283,6 @@ STARTS = (
          ValueError, '`t` has shape (2,)', 'for 3 states',
          'Give one time for all, or one for each'),
     Case('a history by a misspelt name', lambda: run()['lamm1'], KeyError,
-         "'lamm1' is no", 'state or multiplier', 'did you mean lam1?'),
-)
+         "'lamm1' is no", 'state or multiplier', 'did you mean lam1?'),)
 
 CASES = CONSTANTS + MODELS + INPUTS + STARTS

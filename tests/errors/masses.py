@@ -56,5 +56,4 @@ CASES = (
                       ).unconstrained_acceleration,
          MissingIngredientError, 'The mass matrix is singular',
          'without its constraints the model has no',
-         'Read `acceleration`, or give mass to every'),
-)
+         'Read `acceleration`, or give mass to every'),)

@@ -93,5 +93,4 @@ CASES = (
              Particle('a', BY_HAND, m)]), UnsupportedFeatureError,
          'The equations of motion of these bodies are',
          'A velocity was set that is not the',
-         'State every velocity in the coordinates and give'),
-)
+         'State every velocity in the coordinates and give'),)

@@ -38,5 +38,4 @@ CASES = (
     Case('a constant with a rate of mass', lambda: kane(
         GibbsAppellMethod, mass_rates={m: -1}), ConstrainedDynamicsError,
          '`mass_rates` has m, which', 'not a function of time',
-         'Give {m: rate} with the mass `m ='),
-)
+         'Give {m: rate} with the mass `m ='),)

@@ -72,8 +72,7 @@ LEVELS = (
          lambda: flat(GibbsAppellMethod, nonhol_coneqs=[x.diff(t, 3) - g],
                       stabilization=(1, 1)), UnsupportedFeatureError,
          '`stabilization` applies to constraints that are',
-         'this model has constraints of a higher order', 'Omit it'),
-)
+         'this model has constraints of a higher order', 'Omit it'),)
 
 CONTRADICTIONS = (
     Case('accelerations that contradict each other',
@@ -114,8 +113,7 @@ CONTRADICTIONS = (
          lambda: flat(LinearMappingMethod, nonhol_coneqs=[
              x.diff(), y.diff(), x.diff() - y.diff()]), ConstraintError,
          'There are 3 constraint', 'rows for 2 speeds',
-         'Leave redundant rows out'),
-)
+         'Leave redundant rows out'),)
 
 METHODS = (
     Case('an unknown choice for contradicting rows',
@@ -351,7 +349,6 @@ METHODS = (
                       reaction_matrix=[[1], [0]]).constraint_loads(),
          UnsupportedFeatureError, 'With a `reaction_matrix` the generalized',
          'reaction is `reaction_matrix*lam`, which is',
-         'Read `constraint_forces`'),
-)
+         'Read `constraint_forces`'),)
 
 CASES = LEVELS + CONTRADICTIONS + METHODS

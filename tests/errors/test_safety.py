@@ -62,8 +62,7 @@ def names(mark):
         'a function of Python': 'exec',
         'an argument of generated code': 'x0',
         'a shared part of generated code': 'a0',
-        'the time': 't_',
-    }
+        'the time': 't_'}
 
 
 KINDS = list(names('mark'))
@@ -280,8 +279,7 @@ TEXTS = {
                                          {m: 1, g: 1}).rhs(0, [s, 0, 0, 0]),
     'radius': lambda s: SphereSurface(N, O, s),
     'parameter': lambda s: SphereSurface(N, O, 1).locate('P', s, 1),
-    'rate of mass': lambda s: GibbsAppellMethod(L, [x, y], mass_rates={u: s}),
-}
+    'rate of mass': lambda s: GibbsAppellMethod(L, [x, y], mass_rates={u: s})}
 
 
 @pytest.mark.parametrize('place', TEXTS)
@@ -364,8 +362,7 @@ PERMITTED = {
         'what the processes of a sweep have sent',
     ('numeric/sweeps/jobs.py', 'loads'):
         'the job that the process which started this one has packed',
-    ('scene/wireframes.py', 'lambdify'): 'a chart in parameters of our own',
-}
+    ('scene/wireframes.py', 'lambdify'): 'a chart in parameters of our own'}
 #: files in which numbers of the user's pass through a sympify that is not
 #: strict: text among them would be evaluated
 LEFT = {'scene/wireframes.py'}

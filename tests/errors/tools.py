@@ -61,5 +61,4 @@ CASES = (
     Case('a file with a name that is too long',
          lambda: MOTION.save(f'{"x"*300}.csv'), OSError,
          'x.csv\' cannot be written', 'File name too long',
-         'Choose another `path`'),
-)
+         'Choose another `path`'),)

@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-from fuzz.check import Finding, drawn, examine, script, shrunk, summary
+from fuzz.check import Finding, drawn, examine, script, summary
 
 CHUNK = 20
 REPORT = 60                     # seconds between lines
@@ -27,8 +27,6 @@ def main():
     parser.add_argument('count', type=int)
     parser.add_argument('--first', type=int, default=0, help='first seed')
     parser.add_argument('--workers', type=int)
-    parser.add_argument('--whole', action='store_true',
-                        help='print failing cases as they are')
     parser.add_argument('--file', type=Path, default=Path('build/fuzz.jsonl'))
     given = parser.parse_args()
     given.file.parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +48,7 @@ def main():
                 findings[seed] = Finding(**found)
                 print(json.dumps({'seed': seed, **found}), file=file)
                 if found['failures']:
-                    tell(seed, found['failures'], given.whole)
+                    tell(seed, found['failures'])
             file.flush()
             if time.monotonic() - told > REPORT:
                 told = time.monotonic()
@@ -65,13 +63,9 @@ def main():
     return bool(failed)
 
 
-def tell(seed, failures, whole):
-    """A failure, with a script of a smaller case."""
+def tell(seed, failures):
     print(f'seed {seed}:', *failures, sep='\n  ')
-    case = drawn(seed)
-    if not whole:
-        case = shrunk(*case, failures)
-    print(script(*case, f'seed {seed}'), flush=True)
+    print(script(*drawn(seed), f'seed {seed}'), flush=True)
 
 
 if __name__ == '__main__':

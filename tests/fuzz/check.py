@@ -9,22 +9,26 @@ from random import Random
 import numpy as np
 from mpmath import mp, mpf
 
-from fuzz.mechanism import mechanism, smaller, without_void_rows
+from fuzz.mechanism import mechanism, without_void_rows
 from fuzz.model import SympyModel
 from fuzz.newton import (
     DIGITS, Inconsistent, NoState, Undetermined, admissible, dot, solution,
     underdetermined, vanishing)
-from fuzz.writing import PLAIN, Writing, counts, plainer, possible, writing
+from fuzz.writing import PLAIN, Writing, counts, writing
+from sympy.physics.mechanics import dynamicsymbols
+
 from sympy_constrained import (
     ConstrainedDynamicsError, ConstraintError, GibbsAppellMethod,
     HamelEmbedding, InconsistentConstraintsError, LinearMappingMethod,
     MissingIngredientError, RouthMethod, SingularEquationsError,
     UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod,
     constraint_report)
+from sympy_constrained.graph import Graph, gradient
 from sympy_constrained.numeric import compile_equations
 from sympy_constrained.timing import time_limit
 
 BLOCKS = 'M', 'Q', 'A', 'b'
+t = dynamicsymbols._t
 EXACT = mpf(10)**-35            # relative difference of blocks
 # Constants in floats: some hundred operations with rounding errors of 1e-16.
 ROUNDED = mpf(10)**-12
@@ -115,7 +119,7 @@ def examined(found, how, every):
         return result
     values = every_value(model, state)
     answers = rates(model, state, wanted[:state.o])
-    sample = blocks(result, model, state, values)
+    sample = blocks(result, model, state, values, answers)
     if sample is None:
         return result
     for method in methods(found, every):
@@ -123,6 +127,7 @@ def examined(found, how, every):
             method is UdwadiaKalabaMethod and not found.state % FLOATS)
         compare(result, method, model, values, answers, sample,
                 state if floats else None)
+    reactions(result, model, state, values, answers, wanted)
     if (how.shape, how.factors) == ('kane', 'none') and (
             every or not found.state % RECURSED):
         recursive(result, model, values, answers)
@@ -171,8 +176,8 @@ def refusal(result, model, state):
         result.fail(name, f'{result.kind}, but not refused')
 
 
-def blocks(result, model, state, values):
-    """M, Q, A, b entry by entry; the sample for methods, None if refused."""
+def blocks(result, model, state, values, answers):
+    """M, Q, A, b, and the power; the sample for methods, None if refused."""
     name = UdwadiaKalabaMethod.__name__
     try:
         method = model.form(UdwadiaKalabaMethod)
@@ -202,8 +207,32 @@ def blocks(result, model, state, values):
         if difference(found[block], numbers) > (
                 ROUNDED if model.writing.rough else EXACT):
             result.fail(name, f'{block} differs')
+    if not model.writing.rough and power_error(
+            method.system, values, answers) > EXACT:
+        result.fail(name, 'the power differs from the rate of the energy')
     used = {*graph.inputs, *model.q, *model.u}
     return {x: value for x, value in values.items() if x in used}
+
+
+def power_error(system, values, answers):
+    """Rate of the energy less the power of loads and constraint forces."""
+    if not system.graph.shape('power')[0]:
+        return 0
+    g, out = system.graph.load(None, ('energy', 'power', 'M', 'Q'))
+    moving = [x for x in (*system.q, *system.u, t) if x in g.bound]
+    out['slopes'] = [gradient(g, out['energy'][0][0], [
+        g.bound[x] for x in moving])]
+    found = Graph.freeze(g, {
+        name: (rows, len(rows[0]) if rows else 1)
+        for name, rows in out.items()}).evaluate(values, context=mp)
+    u, rates = ([of[x] for x in names] for of, names in (
+        (values, system.u), (answers, [x.diff() for x in system.u])))
+    parts = [slope*answers.get(x.diff(t), 1)
+             for slope, x in zip(found['slopes'][0], moving)]
+    parts += [-x*(dot(row, rates) - force) for x, row, (force,) in zip(
+        u, found['M'], found['Q'])]
+    parts.append(-found['power'][0][0])
+    return abs(sum(parts))/max(mpf(1), *map(abs, parts))
 
 
 def flat(numbers):
@@ -417,6 +446,33 @@ def recursive(result, model, values, answers):
         result.fail('recursion', f'accelerations differ by {float(error):.1e}')
 
 
+def reactions(result, model, state, values, answers, accelerations):
+    """Forces and moments in the joints of a tree without rows."""
+    found, how = model.mechanism, model.writing
+    frames = [model.frame, *model.frames]
+    if found.rows or found.shaking or how.rough or (
+            (how.shape == 'lagrange') == (how.weights == 'usual')):
+        return                          # or weights are no loads
+    if len({*frames}) < len(frames) or not all(
+            load.torque <= bool(found.bodies[load.body].inertia)
+            and any(load.place) for load in found.loads) or any(
+                body.joint == 'weld' for body in found.bodies):
+        return                          # it is not clear on what loads act
+    try:
+        known = model.form(UdwadiaKalabaMethod).joint_reactions([
+            (f'joint{k}', None if body.parent < 0 else
+             model.bodies[body.parent], model.bodies[k], model.joints[k])
+            for k, body in enumerate(found.bodies)])
+    except ConstrainedDynamicsError as error:
+        result.verdicts['reactions'] = f'refuses: {type(error).__name__}'
+        return
+    numbers = known.graph.evaluate({**answers, **values}, context=mp)
+    result.verdicts['reactions'] = 'agrees'
+    if any(difference(numbers[f'joint{k}'], wanted) > EXACT
+           for k, wanted in enumerate(state.reactions(accelerations))):
+        result.fail('reactions', 'differ')
+
+
 # -- one mechanism in several writings -------------------------------------
 
 def rewriting(found, writings):
@@ -462,22 +518,7 @@ def motion(model, state):
     return [mpf(rates[u]) for u in model.u]
 
 
-# -- smaller cases, and a script ------------------------------------------
-
-def shrunk(found, how, failures):
-    """The smallest case in reach that fails in the same method."""
-    methods = {text.partition(':')[0] for text in failures}
-    while True:
-        trials = [(found, less) for less in plainer(how)]
-        trials += [(less, possible(how, less)) for less in smaller(found)]
-        for trial in trials:
-            again = examine(*trial).failures
-            if methods & {text.partition(':')[0] for text in again}:
-                found, how = trial
-                break
-        else:
-            return found, how
-
+# -- a script ------------------------------------------------------------
 
 SCRIPT = '''\
 # {seed}

@@ -3,8 +3,8 @@
 A :class:`Mechanism` says nothing of SymPy or of equations: it is a tree of
 bodies on joints, loads and constraint rows, with rational numbers. ``model``
 makes a SymPy model of it, ``newton`` its equations in numbers, and neither
-knows of the other. A case that fails is made smaller by leaving parts out
-(:func:`smaller`) and printed as the call that makes it again, ``repr``.
+knows of the other. A case that fails is printed as the call that makes it
+again, ``repr``.
 """
 from dataclasses import dataclass, replace
 from fractions import Fraction as F
@@ -268,38 +268,6 @@ def without_void_rows(found, void):
         rest = without(rows, k)
         rows = rows if rest is None else rest
     return replace(found, rows=rows)
-
-
-# -- making a case smaller ------------------------------------------------
-
-def smaller(found):
-    """Mechanisms with less in them, most is gone first."""
-    for name in ('loads', 'rows'):
-        parts = getattr(found, name)
-        for k in reversed(range(len(parts))):
-            rest = without(parts, k)
-            if rest is not None:
-                yield replace(found, **{name: rest})
-    leaf = len(found.bodies) - 1
-    if leaf:
-        n, _ = replace(found, bodies=found.bodies[:-1]).counts
-        uses = [load.body == leaf or load.index >= n for load in found.loads]
-        uses += [leaf in (row.body, row.other) or max(row.i, row.j) >= n
-                 for row in found.rows]
-        if n and not any(uses) and not found.mixing:
-            yield replace(found, bodies=found.bodies[:-1])
-    for change in {'gravity': F(0)}, {'shaking': F(0)}, {'mixing': ()}:
-        if any(getattr(found, k) != v for k, v in change.items()):
-            yield replace(found, **change)
-    for k, body in enumerate(found.bodies):
-        plain = Body(body.parent, body.joint, mass=body.mass,
-                     inertia=body.inertia)
-        for name in ('place', 'turn', 'centre'):
-            if getattr(body, name) != getattr(plain, name):
-                yield replace(found, bodies=(
-                    *found.bodies[:k],
-                    replace(body, **{name: getattr(plain, name)}),
-                    *found.bodies[k + 1:]))
 
 
 def without(parts, k):

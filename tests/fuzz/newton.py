@@ -258,20 +258,34 @@ class State:
 
     # -- equations
 
+    def inertia_of(self, k):
+        """Frame at the mass centre, mass and central inertia of a body."""
+        body, inertia = self.mechanism.bodies[k], [[mpf(0)]*3]*3
+        centre = self.at(k, body.centre)
+        if body.inertia is not None:
+            xx, yy, zz, xy, yz, zx = map(number, body.inertia)
+            inertia = product(product(centre.R, [
+                [xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]), list(zip(
+                    *centre.R)))
+        return centre, number(body.mass), inertia
+
+    def load(self, load):
+        """Frame where a load acts, and its vector."""
+        where = self.at(load.body, load.place)
+        size = number(load.size)*{
+            'constant': 1, 'spring': -self.q[load.index],
+            'damper': -self.rates[load.index],
+            'time': mp.sin(self.t)}[load.kind]
+        e = times(size, vector(load.vector))
+        return where, apply(where.R, e) if load.follows else e
+
     def equations(self):
         """``M`` and ``Q`` as lists."""
         M = [[mpf(0)]*self.o for _ in range(self.o)]
         Q = [mpf(0)]*self.o
-        for k, body in enumerate(self.mechanism.bodies):
-            centre, mass = self.at(k, body.centre), number(body.mass)
-            weight = [mpf(0), -mass*number(self.mechanism.gravity), mpf(0)]
-            force = add(weight, times(-mass, centre.a))
-            R = centre.R
-            inertia = [[mpf(0)]*3 for _ in range(3)]
-            if body.inertia is not None:
-                xx, yy, zz, xy, yz, zx = map(number, body.inertia)
-                inertia = product(product(R, [
-                    [xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]), list(zip(*R)))
+        for k in range(len(self.frames)):
+            centre, mass, inertia = self.inertia_of(k)
+            force = add(times(-mass, centre.a), self.weight(mass))
             torque = times(-1, add(
                 apply(inertia, centre.alpha),
                 cross(centre.w, apply(inertia, centre.w))))
@@ -282,17 +296,38 @@ class State:
                     M[i][j] += (mass*dot(centre.dv[i], centre.dv[j])
                                 + dot(spin, centre.dw[j]))
         for load in self.mechanism.loads:
-            where = self.at(load.body, load.place)
-            size = number(load.size)*{
-                'constant': 1, 'spring': -self.q[load.index],
-                'damper': -self.rates[load.index],
-                'time': mp.sin(self.t)}[load.kind]
-            e = times(size, vector(load.vector))
-            if load.follows:
-                e = apply(where.R, e)
+            where, e = self.load(load)
             for i, partial in enumerate(where.dw if load.torque else where.dv):
                 Q[i] += dot(e, partial)
         return M, Q
+
+    def weight(self, mass):
+        return [mpf(0), -mass*number(self.mechanism.gravity), mpf(0)]
+
+    def reactions(self, accelerations):
+        """Force and moment of each joint, at its point, without rows."""
+        wrenches = []                   # moments about the origin
+        for k in range(len(self.frames)):
+            centre, mass, inertia = self.inertia_of(k)
+            a, alpha = (add(bias, *map(times, accelerations, parts))
+                        for bias, parts in ((centre.a, centre.dv),
+                                            (centre.alpha, centre.dw)))
+            force = add(times(mass, a), times(-1, self.weight(mass)))
+            moment = add(apply(inertia, alpha), cross(
+                centre.w, apply(inertia, centre.w)), cross(centre.p, force))
+            for load in self.mechanism.loads:
+                where, e = self.load(load)
+                if load.body == k:
+                    moment = add(moment, times(-1, e if load.torque else cross(
+                        where.p, e)))
+                    force = force if load.torque else add(force, times(-1, e))
+            wrenches.append((force, moment))
+        for k, body in reversed([*enumerate(self.mechanism.bodies)]):
+            if body.parent >= 0:        # bodies beyond come later
+                wrenches[body.parent] = tuple(map(
+                    add, wrenches[body.parent], wrenches[k]))
+        return [(*force, *add(moment, times(-1, cross(frame.p, force))))
+                for frame, (force, moment) in zip(self.frames, wrenches)]
 
     def rows(self):
         """For each row: its number ``d``, its velocity, and ``A``, ``b``."""

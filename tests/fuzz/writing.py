@@ -29,8 +29,7 @@ ALTERNATIVES = {
     'weights': ['other'],
     'numbers': ['symbols', 'one symbol', 'float', 'residue',
                 'residue symbol'],
-    'factors': ['time'],
-}
+    'factors': ['time']}
 CYCLES = {'inertia_about', 'inertia_axes', 'places', 'velocities', 'loads'}
 VARIED = 0.35                   # of all choices
 ROUGH = {'float', 'residue', 'residue symbol'}
@@ -118,13 +117,6 @@ def possible(writing, mechanism):
         writing = replace(writing, interface='arguments', spins='rates',
                           kinematics='plain')
     return writing
-
-
-def plainer(writing):
-    """Writings with one choice less."""
-    for field in fields(Writing):
-        if getattr(writing, field.name) != field.default:
-            yield replace(writing, **{field.name: field.default})
 
 
 def counts(writings):

@@ -330,8 +330,7 @@ def test_symbolic_system_has_our_rates(cls):
     assert list(system.states) == list(compiled.states)
     assert list(system.coordinates) == list(method.q)
     assert {*system.constant_symbols()} <= {
-        *method.equations_of_motion.constants
-    }
+        *method.equations_of_motion.constants}
     np.testing.assert_allclose(
         function([*state, *compiled.p]).ravel(), compiled.rhs(0, state),
         rtol=1e-12)

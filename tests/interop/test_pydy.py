@@ -97,8 +97,7 @@ def test_system_integrates_the_method(name, cls):
     check_speeds(method)
     system = completed(System(method), ready, compiled, start)
     assert {*system.constants_symbols} <= {
-        *method.equations_of_motion.constants
-    }
+        *method.equations_of_motion.constants}
     agree(system, compiled, start)
 
 

@@ -166,5 +166,4 @@ MUTANTS = [
            'numeric.manifold.projection:project',
            'if not compiled.has(name):',
            "if not compiled.has(name) or name == 'holonomic':",
-           (('start', BLOCK, 'pendulum'),)),
-]
+           (('start', BLOCK, 'pendulum'),)),]

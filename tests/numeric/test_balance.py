@@ -102,6 +102,16 @@ def test_a_row_that_begins_to_act_is_not_judged_before():
     assert balances(method, 3, [0, 0, 1, 1]) == []
 
 
+def test_a_straight_ride_is_no_fault():
+    """All accelerations, and all terms of some rows, are rounding errors."""
+    equations, *_ = compiled_model('bicycle')
+    start = consistent_state(equations, {'u3': 5/.3, 'u6': 5/.35}, fill=0,
+                             fixed=['q1', 'q2', 'q5', 'u2', 'u3', 'u5'])
+    with catch_warnings():
+        simplefilter('error')
+        assert simulate(equations, 1, start).success
+
+
 def test_a_start_without_power_of_constraints_says_nothing_of_others():
     """The force of this constraint has the power ``2*lam*x``, none at x = 0.
     """

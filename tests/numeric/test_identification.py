@@ -78,11 +78,13 @@ def swing(pendulum):
 
 
 @pytest.mark.parametrize('unknown', [[g, c], [g, c, q, w]])
-def test_segments_change_nothing(pendulum, swing, unknown):
+def test_segments_and_units_change_nothing(pendulum, swing, unknown):
     """Estimates, covariance, derivatives along the motion."""
     guess = pendulum.with_values({g: 8, c: 0.5})
-    whole, parts = (identify(guess, swing, unknown, segments=n, **TIGHT)
-                    for n in (1, 6))
+    small = swing._replace(values={q/10**7: swing.values[q]/1e7})
+    whole, parts, units = (identify(guess, data, unknown, segments=n, **TIGHT)
+                           for n, data in ((1, swing), (6, swing), (1, small)))
+    np.testing.assert_allclose(units.values, whole.values, atol=1e-6)
     np.testing.assert_allclose(parts.values, whole.values, atol=1e-6)
     np.testing.assert_allclose(parts.covariance, whole.covariance, rtol=1e-4,
                                atol=1e-11)

@@ -3,13 +3,14 @@
 Two particles of mass 1 with equal velocities from the time at which the row
 acts. The force on the first one moves both; the second moves alike.
 """
+from itertools import product
 from unittest.mock import patch
 
 import numpy as np
 import pytest
-from sympy import Piecewise, pi, sin
+from sympy import Matrix, Piecewise, diag, pi, sin
 from sympy.physics.mechanics import (
-    Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+    Dyadic, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from combinations import rotating
 from mechanisms import g, l, m, particle, x, y, z
@@ -20,6 +21,7 @@ from sympy_constrained.errors import (
 from sympy_constrained.graph import Graph, GraphBuilder, read
 from sympy_constrained.numeric import compile_equations, simulate, sweep
 from sympy_constrained.numeric.integrate.passage import PassageFinder
+from sympy_constrained.numeric.linear.rank_changes import CarriedRank
 from sympy_constrained.numeric.manifold.consistent_state import no_rotation
 from sympy_constrained.timing import time_limit
 
@@ -108,6 +110,15 @@ def test_a_batch_and_single_states_see_the_row():
         np.testing.assert_allclose(rates[1:, 3:], 2/3, rtol=1e-9)
 
 
+def test_drift_is_the_largest_distance_from_the_rows_in_use():
+    compiled = compile_equations(UdwadiaKalabaMethod(
+        sum(q.diff()**2 for q in (X, Y, Z)), [X, Y, Z], hol_coneqs=[X - Y],
+        nonhol_coneqs=[X.diff() - Y.diff(), X.diff() - Z.diff()]))
+    rank = CarriedRank(compiled, 0., np.zeros(6))
+    for x in np.eye(6)[[1, 4, 5]]/100:
+        assert rank._drift(0., x) == pytest.approx(.01/2**.5)
+
+
 def turning_body(*moments):
     q = dynamicsymbols('e:4')
     N, B, O = ReferenceFrame('N'), ReferenceFrame('B'), Point('O')
@@ -136,6 +147,25 @@ def test_what_only_the_kinematics_conserve():
     g = GraphBuilder(T)
     norms = Graph.freeze(g, {'rotation': ([[read(g, s - 1)] for s in q], 1)})
     assert 'values of e3 give' in no_rotation(norms, q, [1, 1, 1, 2])
+
+
+def test_a_quaternion_behind_a_turn_in_time():
+    N, A, K, B = map(ReferenceFrame, 'NAKB')
+    O, q, w = Point('O'), dynamicsymbols('e:4'), dynamicsymbols('w:4')
+    O.set_vel(N, 0)
+    A.orient_axis(N, N.z, T)
+    K.orient_explicit(A, Matrix([[1, 8, 4], [8, 1, -4], [-4, 4, -7]])/9)
+    B.orient_quaternion(K, q)
+    R = N.dcm(B)
+    body = RigidBody('body', O, B, 1, (sum((
+        x*e.outer(f) for x, (e, f) in zip(R*diag(1, 2, 3)*R.T, product(N, N))
+    ), Dyadic(0)), O))
+    method = UdwadiaKalabaMethod(
+        N, q, w, [x.diff() - v for x, v in zip(q, w)], bodies=[body],
+        configuration_constraints=[sum(x**2 for x in q) - 1])
+    with pytest.warns(UserWarning, match='e0, e1, e2, e3 give no rotation'):
+        simulate(method, .1, [1, 0, 0, .1, 0, 0, 0, 0], stabilization=None,
+                 tolerance=.1)
 
 
 def test_the_rank_is_found_near_singular_coordinates():

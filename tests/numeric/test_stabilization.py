@@ -103,13 +103,13 @@ def test_gains_of_simulate_are_gains_of_the_method():
     options = dict(constants=CONSTANTS, t_eval=11, rtol=1e-9)
     two = simulate(
         UdwadiaKalabaMethod(L, [x, y], hol_coneqs=[row],
-                            stabilization=(7, 0)),
+                            stabilization=(7, .4)),
         3, [2, 0, 0, 0], stabilization=None, **options)
     for cls in (UdwadiaKalabaMethod, RouthMethod):
         one = simulate(cls(L, [x, y], hol_coneqs=[row]), 3, [2, 0, 0, 0],
-                       stabilization=(7, 0), **options)
+                       stabilization=(7, .4), **options)
         np.testing.assert_allclose(one.x, two.x, atol=1e-10)
-        assert one.statistics['gains'] == (7, 0)
+        assert one.statistics['gains'] == (7, .4)
         assert one.constants == CONSTANTS
 
 

@@ -102,6 +102,18 @@ def test_circles_of_the_bicycle(bicycle, turns, lean, steer, speed, radius):
         pytest.approx(steer, abs=1e-3))
 
 
+@pytest.mark.filterwarnings('error')
+@pytest.mark.parametrize('time', [3600, 1e-6])
+def test_a_circle_of_the_bicycle_in_any_unit_of_time(bicycle, time):
+    guess = {'q2': 0.1, 'q5': 0.03, 'u1': -0.16, 'u3': -20, 'u6': -17}
+    there, here = (steady_motions(bicycle.with_values({'g': 9.81*unit**2}), {
+        key: value*unit if key[0] == 'u' else value
+        for key, value in guess.items()}, fill=0, fixed=['q2'])[0]
+        for unit in (time, 1))
+    np.testing.assert_allclose(
+        there.eigenvalues/time, here.eigenvalues, rtol=1e-8)
+
+
 @pytest.mark.parametrize('rounding', [0, 1e-15, -1e-15, 1e-13, -1e-13, 1e-11])
 def test_rounding_does_not_decide_whether_a_circle_is_found(bicycle, rounding):
     guess = {'q2': 0.47, 'q5': -0.9, 'u1': 3 + rounding, 'u3': -11, 'u6': -12}
@@ -448,6 +460,17 @@ def test_folds_of_a_bistable_spring():
         -1/np.sqrt(3), 1/np.sqrt(3)], rtol=1e-12)
 
 
+def test_a_column_buckles_where_families_cross():
+    load = symbols('F')
+    column = UdwadiaKalabaMethod(
+        (x.diff()**2 + y.diff()**2 - x**2 - (y - x)**2)/2
+        - load*(cosine(x) + cosine(y)), [x, y])
+    rest, = equilibria(column, [0, 0], constants={load: 0.1})
+    crossing, = rest.follow(along=load, until={load: (0, 1)}).critical
+    assert crossing.kind == 'branch'
+    assert crossing.motion[load] == pytest.approx((3 - sqrt(5))/2)
+
+
 @pytest.mark.parametrize('size', [1e-9, 1e-6, 1e-3, 1e3, 1e5, 1e8])
 def test_units_of_length_do_not_matter(size, monkeypatch):
     pendulum = UdwadiaKalabaMethod(
@@ -462,5 +485,38 @@ def test_units_of_length_do_not_matter(size, monkeypatch):
     if size == 1e-6:                    # were it not for the size of the guess
         monkeypatch.setattr(search, 'USUAL', (0, 1))
         with pytest.raises(ConstrainedDynamicsError, match='smaller units'):
-            equilibria(pendulum, [1e-7, -1e-6], constants={
-                m: 1, g: 1e-3, l: 1e-6})
+            equilibria(UdwadiaKalabaMethod(
+                m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+                hol_coneqs=[x**4 + y**4 - l**4]), [3e-8, 4e-9], constants={
+                m: 1, g: 1e-3, l: 1e-8})
+
+
+@pytest.mark.parametrize('length, mass, time', [
+    (1, 1, 1), (1e3, 1e-3, 1e3), (1e-3, 1e3, 1/3600), (1e6, 1e-9, 1e6)])
+def test_a_conical_pendulum_in_any_units(length, mass, time):
+    r, phi, z = dynamicsymbols('r phi z')
+    rod = UdwadiaKalabaMethod(
+        m*(r.diff()**2 + r**2*phi.diff()**2 + z.diff()**2)/2 - m*g*z,
+        [r, phi, z], hol_coneqs=[r**2 + z**2 - l**2])
+    circle, = steady_motions(
+        rod, {r: .4*length, z: -.5*length, phi.diff(): 4/time}, fill=0,
+        fixed=[phi.diff()], constants={
+            m: .3*mass, g: 9.81*length/time**2, l: .7*length})
+    height = 9.81/.7/16
+    assert circle[z]/length == pytest.approx(-.7*height)
+    assert circle.dimension == 1
+    np.testing.assert_allclose(
+        np.abs(circle.eigenvalues)*time, 4*np.sqrt(1 + 3*height**2))
+
+
+def test_a_stiff_spring_does_not_hide_a_slow_motion():
+    """A pendulum on a spring that its weight stretches by 1e-9 of it."""
+    r, angle = dynamicsymbols('r angle')
+    spring = UdwadiaKalabaMethod(
+        (r.diff()**2 + r**2*angle.diff()**2)/2 + cosine(angle)*r
+        - 1e9*(r - 1)**2/2, [r, angle],
+        nonideal_forces=[-r.diff(), -1e-3*angle.diff()])
+    for guess, stability in (0., 'stable'), (3., 'unstable'):
+        rest, = equilibria(spring, [1, guess])
+        assert rest.stability == stability
+        assert abs(rest.eigenvalues[-1]) == pytest.approx(1, abs=1e-3)

@@ -213,8 +213,7 @@ AS_PRINTED = {
         [[[(p.lift[s, :]*p.db[i][j])[0] for j in p.size] for i in p.size]
          for s in p.size]))],
     10: lambda p: [(newton(p), p.w),
-                   (p.at(p.c.constraint_forces), p.slope.T*p.lam)],
-}
+                   (p.at(p.c.constraint_forces), p.slope.T*p.lam)]}
 
 
 @cites(*AS_PRINTED)
@@ -243,8 +242,7 @@ LOST_DOTS = {
                    undotted(p)[p.n - 1:, 0], covariant(p)[p.n - 1:, 0]),
     20: lambda p: ((applied(p) + reactive(p))[p.n - 1:, 0],
                    contract(p.Gamma, p.pi, p.U)[p.n - 1:, 0],
-                   contract(p.Gamma, p.U, p.U)[p.n - 1:, 0]),
-}
+                   contract(p.Gamma, p.U, p.U)[p.n - 1:, 0])}
 
 
 @cites(*LOST_DOTS)
@@ -528,8 +526,7 @@ STATEMENTS = {
     50: ('three', lambda c: (c.mapping.b, PRINTED_50)),
     51: ('three', lambda c: (c.space.metric, eye(3))),
     52: ('three', lambda c: (flat(c.space.connection), array({
-        (1, 3, 1): 1/r, (3, 1, 1): -1/r}))),
-}
+        (1, 3, 1): 1/r, (3, 1, 1): -1/r})))}
 
 
 @cites(*STATEMENTS)

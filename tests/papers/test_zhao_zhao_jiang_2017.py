@@ -296,8 +296,7 @@ AS_PRINTED = {
                     - p.dM11*p.v1 - p.dM12*p.u + p.T_q1 + p.Q1)],
     42: lambda p: [(p.uk.system.Q[p.r:, :], -p.dN2.T
                     - p.dM21*p.v1 - p.dM22*p.u + p.T_q2 + p.Q2)],
-    44: gradient_from_W,
-}
+    44: gradient_from_W}
 
 
 @cites(*AS_PRINTED)
@@ -461,8 +460,7 @@ EXAMPLES = {
     5: Example(**RAMP, force=-dy*dz, printed=((1 - mass)*z*dy*dz, 0),
                E=((1 - mass)*z*dy*dz, mass*z*dy**2), mass=mass),
     6: Example(**RAMP, force=sympify(0), printed=(-z*dy*dz, 0),
-               E=(-z*dy*dz, z*dy**2)),
-}
+               E=(-z*dy*dz, z*dy**2))}
 
 
 @pytest.fixture

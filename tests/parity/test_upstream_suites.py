@@ -39,8 +39,7 @@ EXCEPTIONS = {
         PRINTED + 'order of the rows of f_v, holonomic first',
     'system_class-TestSystem-test_system_lagrange_form_eoms_kwargs': SHAPE,
     'system_class-TestSystemExamples-test_cart_pendulum_lagrange': SHAPE,
-    'system_class-TestValidateSystem-test_speeds_in_lagrange': SHAPE,
-}
+    'system_class-TestValidateSystem-test_speeds_in_lagrange': SHAPE}
 KEPT = 'asserts that `bodylist` and `forcelist` are deprecated'
 # Those of the tests that came with SymPy 1.15.
 NEWER = {

@@ -132,8 +132,7 @@ SHAPES = {
     'lagrange acceleration': lambda: lagrange(
         acceleration_constraints=[ROD_RATE.diff(t)]),
     'lagrange with loads': lambda: lagrange(
-        L + m*g*y, [x, y], [(R, -m*g*N.y)], frame=N, hol_coneqs=[ROD]),
-}
+        L + m*g*y, [x, y], [(R, -m*g*N.y)], frame=N, hol_coneqs=[ROD])}
 
 
 @pytest.mark.parametrize('name', SHAPES)

@@ -84,8 +84,7 @@ def test_nodes_keep_their_invariants(rng):
     ([a*b*c, c*b*d, b*c], 5, 3),
     ([sin(x)*a*cos(y) + sin(x)*cos(y)*b], 8, 5),
     ([2*x + 2*y], 3, 2),
-    ([a*sqrt(x) + b*sqrt(x), sqrt(x)], 4, 3),
-])
+    ([a*sqrt(x) + b*sqrt(x), sqrt(x)], 4, 3),])
 def test_what_is_common_is_computed_once(expressions, before, after):
     graph, less = compacted(*expressions)
     assert graph.operation_count() <= before

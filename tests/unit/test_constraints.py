@@ -161,8 +161,7 @@ def test_bad_gains_are_explained(given):
 ERRORS = {
     'identity': ({'hol': [sin(q1)**2 + cos(q1)**2 - 1]}, ['Row 0']),
     'jerk': ({'acc': [a1.diff(t) + a2]}, ['Row 0 of `acceleration']),
-    'several vanishing rows': ({'hol': [t, q1, a]}, ['Row 0', 'Row 2']),
-}
+    'several vanishing rows': ({'hol': [t, q1, a]}, ['Row 0', 'Row 2'])}
 
 
 @pytest.mark.parametrize('name', ERRORS)

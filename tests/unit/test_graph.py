@@ -73,8 +73,7 @@ def exact(expression, values):
     (exp(x + y) - exp(y + x), 0),
     (sin(x*(y + 1)) - sin(x*y + x), 0),
     (Rational(1, 3) + Rational(2, 3), 1),
-    (h(x*x) - h(x**2), 0),
-])
+    (h(x*x) - h(x**2), 0),])
 def test_equal_values_are_one_reference(expression, value):
     g, (ref,) = builder(expression)
     assert ref == value
@@ -108,8 +107,7 @@ def test_a_rotation_times_its_transpose_is_one():
     (Heaviside(x), Heaviside(-x)), (atan2(x, y), atan2(y, x)),
     (Symbol('w'), Symbol('w', positive=True)),
     (Piecewise((x, x < y), (y, True)), Piecewise((x, x > y), (y, True))),
-    (pi, E), (r, r.diff(t)), (log(x), log(2*x)),
-])
+    (pi, E), (r, r.diff(t)), (log(x), log(2*x)),])
 def test_different_functions_stay_apart(one, other):
     g, (a, b) = builder(one, other)
     assert abs(a) != abs(b)

@@ -24,8 +24,7 @@ COUNTS = {
     ('andrews_squeezer', None): (245, 279),
     ('closed_chain_3d', 6): (1319, 3922),
     ('closed_chain_absolute', 8): (343, 447),
-    ('closed_chain_absolute', 16): (899, 1663),
-}
+    ('closed_chain_absolute', 16): (899, 1663)}
 FEW = [('closed_chain', 4), ('closed_chain', 8), ('closed_chain_3d', 6),
        ('closed_chain_absolute', 16), ('bicycle', None),
        ('bicycle_whole', None)]
@@ -34,8 +33,7 @@ SOLVED = {
     ('closed_chain', 4): 343,
     ('closed_chain', 8): 1056,
     ('four_bar', None): 246,
-    ('bicycle_whole', None): 2005,
-}
+    ('bicycle_whole', None): 2005}
 
 
 @pytest.mark.parametrize('name, size', COUNTS)

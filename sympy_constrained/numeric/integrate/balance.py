@@ -58,18 +58,19 @@ class Balance:
             A, b = np.abs(outputs['A']), outputs['b'][..., 0]
             products = outputs['A']*accelerations[:, None]
             size = np.abs(products).sum(axis=2) + np.abs(b)
-            rest = np.abs(products.sum(axis=2) - b)
+            rest, loaded = np.abs(products.sum(axis=2) - b), 0.
             if (rest > RESIDUAL*size).any():        # such as at rest
                 masses = np.abs(M.diagonal(axis1=1, axis2=2))
-                size += NOTHING*product(A, np.divide(
+                loaded = product(A, np.divide(
                     loads, masses, out=np.abs(accelerations),
                     where=masses > 0))
+                size += NOTHING*loaded
                 size += FAINT*A.max(axis=2)*np.abs(accelerations).max(
                     axis=1, keepdims=True)
             terms['gradients'] = A.max(axis=2)
             terms['violations'] = rest/(
-                size + NOTHING*size.max(axis=1, keepdims=True)
-                + TINY)
+                size + NOTHING*np.maximum(size, loaded).max(
+                    axis=1, keepdims=True) + TINY)
         if not np.all(is_exact):
             terms = {name: np.where(is_exact, value.T, 0.).T
                      for name, value in terms.items()}

@@ -61,9 +61,9 @@ BEHIND = 1, 0.75, 0.5, 0.25
 # How often the edge may move closer, to half the distance.
 TRIES = 6
 # At the end of a passage projection moves no state by more than SAME, relative
-# to a size of at least LEAST, and the rates agree with those of the equations
-# to SMOOTH. Rounding causes an error of ROUNDING, relative to the squared
-# reciprocal condition.
+# to a size of at least LEAST and for speeds that of the largest one, and rates
+# agree with those of the equations to SMOOTH. Rounding causes an error of
+# ROUNDING, relative to the squared reciprocal condition.
 SAME, LEAST, SMOOTH, ROUNDING = 1e-7, 1., 1e-4, 30.*1e-15
 
 
@@ -270,7 +270,8 @@ class PassageFinder:
         """
         t, y = self.times[-1], self.states[-1]
         half = approach.singular - t
-        passage = Passage(self.knots(abs(half)), rates, self.size)
+        passage = Passage(self.knots(abs(half)), rates, self.size,
+                          self.compiled.u_index)
 
         def condition(s):
             return self.condition(s, passage.path(s)[:self.size])
@@ -328,13 +329,15 @@ class Passage:
     singular = end = np.nan     # times
     is_double = False           # the zero of the reciprocal condition
 
-    def __init__(self, knots, rates, size):
+    def __init__(self, knots, rates, size, speeds):
         self.size = size
         self.times = [t for t, _ in knots for _ in (0, 1)]
         self.values = [v for t, y in knots for v in (y, rates(t, y))]
         self.path = Polynomial(self.times, self.values)
         self.lower = Polynomial(
             self.times[:1] + self.times[2:], self.values[:1] + self.values[2:])
+        self.sizes = np.abs(self.values[::2]).max(axis=0, initial=LEAST)
+        self.sizes[speeds] = self.sizes[speeds].max(initial=LEAST)
 
     def rounding(self, condition):
         """Relative error at the end by rounding at the start."""
@@ -346,17 +349,16 @@ class Passage:
         The last ``motion`` rates are accelerations.
         """
         values, slopes = self.path(self.end), self.path.derivative(self.end)
-        size = np.maximum(np.abs(self.values[::2]).max(axis=0), LEAST)
         apart = 10*np.abs(slopes - self.lower.derivative(self.end))
         apart += SMOOTH*size_of(rates[self.size - motion:])
-        return (np.abs(end - values) <= (SAME + rounding)*size).all() and (
+        moved = np.abs(end - values)
+        return (moved <= (SAME + rounding)*self.sizes).all() and (
             np.abs(rates - slopes) <= apart).all()
 
     def error(self, end, lower, rounding, rtol, atol):
         """Difference of two ends, by both degrees, in tolerances."""
-        size = np.abs(end)
         return np.max(np.abs(end - lower)/np.maximum(
-            atol + rtol*size, rounding*np.maximum(size, LEAST)))
+            atol + rtol*np.abs(end), rounding*self.sizes))
 
     def through(self, t, y, rates):
         """The polynomial that has these values at a time, too."""

@@ -73,7 +73,9 @@ def local_loads(tree, location, vector):
     kinematics, is_force = tree.kinematics, isinstance(location, Point)
     if not tree.moves_with(body, location, place):
         raise refused(f"{location} does not move with a body.")
-    for frame, numbers in kinematics.parts(vector) if body >= 0 else ():
+    for frame, numbers in kinematics.parts(vector):
+        if body < 0:                    # but its constants are known
+            continue
         is_inertial = kinematics.carrier(frame) == kinematics.frame
         numbers = kinematics.rotated(
             kinematics.frame if is_inertial else tree.bodies[body].frame,

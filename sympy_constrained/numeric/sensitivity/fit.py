@@ -116,6 +116,7 @@ class Fit:
             record.values[np.isfinite(record.values)]**2
             for record in shooting.records]))) if self.is_scaled else 1.
         shooting.place_nodes(values, noise)
+        self.unit = noise or 1.
         count = len(shooting.sizes)
         self.best = self.point(values, np.zeros(count))
         self.usual = shooting.extent(self.best)
@@ -160,12 +161,12 @@ class Fit:
 
         def objective(point):
             return np.append(point.rest, weight*point.gaps/scale
-                             + multipliers/weight)
+                             + multipliers/weight)/self.unit
 
         def slopes(a):
             self.best = point = moved(a)
             by = np.vstack([point.slopes, weight*point.gap_slopes
-                            / scale[:, None]])
+                            / scale[:, None]])/self.unit
             uphill, n = by.T@objective(point), len(point.values)
             held = (point.values <= self.low) & (uphill[:n] > 0) | (
                 point.values >= self.high) & (uphill[:n] < 0)

@@ -50,13 +50,13 @@ class Conditions:
 
     A point is one array of the states, the multipliers and all constants.
     ``columns`` are the positions in it that are unknown. ``free`` are
-    positions of constants that may become unknowns. ``length`` is
-    the size of the coordinates, by which their changes are scaled.
+    positions of constants that may become unknowns. ``sizes`` are
+    those of the states, by which their changes are scaled.
     """
 
-    def __init__(self, compiled, cyclic, at_rest=False, free=(), length=1.):
+    def __init__(self, compiled, cyclic, at_rest=False, free=(), sizes=1.):
         self.compiled, self.cyclic, self.at_rest = compiled, cyclic, at_rest
-        self.free, self.length = free, length
+        self.free, self.sizes = free, sizes
         self.count = len(compiled.states)
         self.size = self.count + len(compiled.multiplier_names)
         self.places = np.append(np.arange(self.size), [
@@ -74,7 +74,7 @@ class Conditions:
 
     def __reduce__(self):
         return Conditions, (self.compiled, self.cyclic, self.at_rest,
-                            self.free, self.length)
+                            self.free, self.sizes)
 
     @property
     def symbols(self):
@@ -103,9 +103,10 @@ class Conditions:
         """Norms of the derivatives here or beside, and sizes of the unknowns.
         """
         sizes = np.ones(len(point))
-        sizes[self.compiled.q_index] = self.length
+        sizes[:self.count] = self.sizes
         lam = slice(self.count, self.size)
-        sizes[lam] = np.abs(point[lam]).max(initial=1.)
+        sizes[lam] = np.maximum(
+            np.abs(point[lam]).max(initial=0.), self.effects(point))
         constants = np.abs(self.compiled.parameters())  # also beside zero
         sizes[self.size:] = np.where(constants, constants, 1.)
         beside = point.copy()
@@ -121,13 +122,25 @@ class Conditions:
             norms = np.maximum(norms, norms_at(beside))
         return np.where(norms > 0, norms, 1.), sizes[columns]
 
+    def effects(self, point):
+        """Multipliers that act like changes of the states by their sizes."""
+        slopes = np.abs(self.slopes(point, np.arange(self.size)))
+        norms = np.linalg.norm(
+            slopes[:, :self.count]*self.sizes, axis=1, keepdims=True)
+        with np.errstate(all='ignore'):
+            sizes = norms/slopes[:, self.count:]
+        sizes = np.where((sizes > 0) & np.isfinite(sizes), sizes, np.inf).min(
+            axis=0, initial=np.inf)
+        return np.where(np.isfinite(sizes), sizes, 1.)
+
     def slopes(self, point, columns):
         return self(point)[1][:, np.searchsorted(self.places, columns)]
 
     def jumps(self, point):
         """Names of the conditions that jump where speeds pass this point."""
         norms, _ = self.scales(point, self.places)
-        speeds = np.cos(2.4*np.arange(1, self.count + 1))
+        speeds = np.cos(2.4*np.arange(1, self.count + 1))*np.maximum(
+            self.sizes, np.abs(point[:self.count]))
         speeds[self.compiled.q_index] = 0.
         speeds = np.append(speeds, np.zeros(len(point) - self.count))
         with np.errstate(invalid='ignore'):     # outside the domain

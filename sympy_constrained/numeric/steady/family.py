@@ -153,7 +153,7 @@ class _Curve:
         wanted = [] if along is None else names.indices([along], 'along')
         free = tuple(k - count for k in wanted if k >= count)
         self.conditions = Conditions(
-            old.compiled, old.cyclic, old.at_rest, free)
+            old.compiled, old.cyclic, old.at_rest, free, old.sizes)
         held = old.compiled.names.indices(fixed, 'fixed')
         self.columns = np.array([
             k for k in self.conditions.columns if k not in held])
@@ -315,21 +315,18 @@ class _Curve:
             found.append((s, 'fold'))
         folds, low = len(found), 0.
         while (crossing := self._crossing(ends, tangent, low)) is not None:
-            s, low = crossing
-            found.append((s, 'zero'))
+            s, low, kind = crossing
+            found.append((s, kind))
         for s, kind in sorted(found):
             motion = self.motion(self.between(ends, tangent, s))
-            if kind == 'zero' and abs(
-                    nearest_axis(motion).imag) > NO_ZERO*motion.size:
-                kind = 'hopf'
-            elif kind == 'zero' and len(self.conditions.directions(
+            if kind == 'zero' and len(self.conditions.directions(
                     motion.point, self.columns)) > 1:
                 kind = 'branch'
             if kind != 'zero' or not folds:     # a fold has one, too
                 yield kind, motion
 
     def _crossing(self, motions, tangent, low):
-        """First crossing of the imaginary axis, its end; None if none."""
+        """First crossing of the imaginary axis, its end and kind, or None."""
         def at(s):
             return motions[int(s)] if s in (0, 1) else self.motion(
                 self.between(motions, tangent, s))
@@ -354,12 +351,21 @@ class _Curve:
                     for value in values):
                 s = brentq(lambda s: nearest_axis(at(s)).real, *ends,
                            xtol=1e-15, rtol=1e-14)
-                return s, max(s, high)
-        return high, high
+                return s, max(s, high), kind_of(at(low), at(high))
+        return high, high, kind_of(at(low), at(high))
 
 
 def growing(motion):
-    return int(np.sum(motion.eigenvalues.real > ZERO*motion.size))
+    return len(motion.growing)
+
+
+def kind_of(*motions):
+    """Kind of a crossing between two motions, by the eigenvalue that grows
+    least: others may be imaginary.
+    """
+    motion = max(motions, key=growing)
+    crossing = min(motion.growing, key=lambda value: value.real)
+    return 'hopf' if abs(crossing.imag) > NO_ZERO*motion.size else 'zero'
 
 
 def nearest_axis(motion):

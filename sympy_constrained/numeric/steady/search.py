@@ -12,15 +12,15 @@ from .conditions import NULL, Conditions
 # The distance of what further starts may find, absolute or relative to the
 # guess.
 FAR = 2.
-# Coordinates are measured in units of one; if those of the guess are larger
-# than rounding and of unusual size, a first search measures in this size.
+# Coordinates and speeds are measured in units of one; if those of the guess
+# are above rounding and of unusual size, a first search measures in these.
 ROUNDED, USUAL = 1e-12, (1e-3, 1e3)
 # Distances from a singular state, at which accelerations are compared.
 TOWARDS = 1e-2, 1e-3
 
 
 def search(conditions, guess, p, fixed, beside):
-    """The point of a steady motion near a guess.
+    """The conditions and the point of a steady motion near a guess.
 
     ``fixed`` states are held. ``beside`` is the number of further starts.
     """
@@ -29,14 +29,24 @@ def search(conditions, guess, p, fixed, beside):
                       and k not in fixed], dtype=int)
             for _, index in compiled.levels]
     x = project(compiled, 0., guess, p, free).x
-    size = np.abs(x[compiled.q_index]).max(initial=0.)
-    given = guess, x, p, fixed, beside
-    if size > ROUNDED and not USUAL[0] <= size <= USUAL[1]:
+    sizes, given = np.ones(len(x)), (guess, x, p, fixed, beside)
+    for index in compiled.q_index, np.setdiff1d(
+            range(len(x)), compiled.q_index):
+        sizes[index] = _unusual(np.abs(x[index]))
+    if np.any(sizes != 1):
         with suppress(ConstrainedDynamicsError):
             return _search_by_size(Conditions(
-                compiled, conditions.cyclic, conditions.at_rest, length=size
+                compiled, conditions.cyclic, conditions.at_rest, sizes=sizes
             ), *given)
     return _search_by_size(conditions, *given)
+
+
+def _unusual(values):
+    """Sizes to measure in: 1, the large values, or the largest if small."""
+    size = values.max(initial=0.)
+    if not size > ROUNDED or USUAL[0] <= size <= USUAL[1]:
+        return 1.
+    return np.maximum(values, 1.) if size > 1 else size
 
 
 def _search_by_size(conditions, guess, x, p, fixed, beside):
@@ -62,7 +72,7 @@ def _search_by_size(conditions, guess, x, p, fixed, beside):
         except ConstrainedDynamicsError as error:
             fault = fault or error
         else:
-            return solved
+            return conditions, solved
     raise fault or _not_found(conditions, point, columns)
 
 

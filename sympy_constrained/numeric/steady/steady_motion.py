@@ -4,11 +4,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import eig
+from scipy.linalg.lapack import dgebal
 
 from ...errors import ConstrainedDynamicsError, ConstraintError, warn
 from ..compiled import compile_equations
 from ..linearization import linearize
 from ..names import Names, number
+from ..sensitivity.jumps import switches
 from .conditions import NULL, Conditions, cyclic_coordinates
 from .search import search
 
@@ -17,8 +20,9 @@ from .search import search
 SAME = 1e-6
 # Further starts of a search.
 STARTS = 16
-# A real part below this part of the norm of the matrix is zero.
-ZERO = 1e-7
+# A real part below this part of the norm of the matrix is zero, or below NOISE
+# for an eigenvalue that rounding does not amplify.
+ZERO, NOISE = 1e-7, 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,14 +117,17 @@ class SteadyMotion:
 
     @cached_property
     def _neighbours(self):
-        """The matrix of the linear motion without cyclic coordinates, the
-        number of its zero singular values, and its right singular vectors.
+        """The balanced matrix of the linear motion without cyclic coordinates,
+        the number of its zero singular values, and its right singular vectors.
+
+        Without balance, singular values of a stiff spring hide slow motions.
         """
         compiled = self.compiled
         linear = linearize(compiled, self.x)
         cyclic = {compiled.states[k] for k in self.conditions.cyclic}
         rest = [i for i, x in enumerate(linear.states) if x not in cyclic]
         A = linear.A[np.ix_(rest, rest)]
+        A = dgebal(A, scale=1)[0] if rest else A
         _, sigma, vh = np.linalg.svd(A)
         return A, int(np.sum(sigma <= NULL*sigma.max(initial=0.))), vh
 
@@ -142,7 +149,24 @@ class SteadyMotion:
     @cached_property
     def eigenvalues(self) -> np.ndarray:
         """Those of :attr:`matrix`, in ascending order of real parts."""
-        return np.sort_complex(np.linalg.eigvals(self.matrix))
+        return self._spectrum[0]
+
+    @cached_property
+    def _spectrum(self):
+        """The eigenvalues and the real parts that count as zero."""
+        values, left, right = eig(self.matrix, left=True)
+        order = np.lexsort([values.imag, values.real])
+        cosines = np.abs(np.sum(left.conj()*right, axis=0))
+        doubt = ZERO*self.size*np.ones(len(values))
+        np.divide(NOISE*self.size, cosines, out=doubt,
+                  where=cosines*ZERO > NOISE)
+        return values[order], doubt[order]
+
+    @property
+    def growing(self) -> np.ndarray:
+        """The eigenvalues whose real parts are positive beyond rounding."""
+        values, doubt = self._spectrum
+        return values[values.real > doubt]
 
     @cached_property
     def size(self) -> float:
@@ -155,8 +179,9 @@ class SteadyMotion:
     @property
     def growth(self) -> float:
         """The largest real part of the eigenvalues, zero up to rounding."""
-        largest = self.eigenvalues.real.max(initial=-np.inf)
-        return 0. if abs(largest) <= ZERO*self.size else float(largest)
+        values, doubt = self._spectrum
+        real = np.where(np.abs(values.real) <= doubt, 0., values.real)
+        return float(real.max(initial=-np.inf))
 
     @property
     def stability(self) -> str:
@@ -302,7 +327,7 @@ def _found(conditions, near, fixed, fill):
         x = names.vector(guess, 'near', default)
         x[list(resting)] = 0.
         try:
-            motion = SteadyMotion(conditions, search(
+            motion = SteadyMotion(*search(
                 conditions, x, p, fixed, STARTS*(len(near) == 1)))
         except ConstraintError as error:
             failed = error
@@ -318,6 +343,8 @@ def _found(conditions, near, fixed, fill):
 
 def _warn_of_jumps(conditions, found):
     """Warn of dry friction, which holds a range of states."""
+    if switches(conditions.compiled, ()) is None:       # then it is rounding
+        return
     jumping = sorted({name for motion in found
                       for name in conditions.jumps(motion.point)})
     if jumping:
