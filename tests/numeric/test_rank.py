@@ -13,7 +13,6 @@ from sympy.physics.mechanics import (
     Dyadic, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from combinations import rotating
-from mechanisms import g, l, m, particle, x, y, z
 from sympy_constrained import (
     LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod, VoronetsMethod)
 from sympy_constrained.errors import (
@@ -231,12 +230,3 @@ def test_pivots_hold_at_symmetric_states(method, first):
     free = UdwadiaKalabaMethod(L, [*q, turn], nonhol_coneqs=rows)
     assert mapped.rhs(0, [*x, 1])[-1] == pytest.approx(
         compile_equations(free).rhs(0, [*x, *[-1]*5, 1])[-1])
-
-
-def test_redundant_rows_drift_together_beside_one_that_holds():
-    row = x**2 + z**2 - l**2
-    motion = simulate(
-        particle([row, (3 + z)*row, y], q=(x, y, z)), 2, [2, 0, 0, 0, 0, 0],
-        constants={m: 1, g: 9.81, l: 2}, stabilization=None, rtol=1e-5,
-        tolerance=1)
-    assert motion.t[-1] == 2
