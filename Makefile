@@ -175,6 +175,6 @@ $(VENV)-%/.ready: setup.cfg pyproject.toml
 
 clean:
 	rm -rf $(VENV) $(VENV)-* build *.egg-info .pytest_cache \
-		.hypothesis .mypy_cache doc/api doc/gallery
+		.mypy_cache doc/api doc/gallery
 	find sympy_constrained tests doc benchmarks -name __pycache__ \
 		-type d -prune -exec rm -rf {} + 2>/dev/null || true

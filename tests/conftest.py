@@ -2,16 +2,12 @@
 import gc
 from random import Random
 
-import hypothesis
 import kkt
 import last_bit
 import mpmath
 import pytest
 import sympy
 
-hypothesis.settings.register_profile(
-    'repeatable', derandomize=True, deadline=None, print_blob=True)
-hypothesis.settings.load_profile('repeatable')
 last_bit.apply()
 # SymPy makes many small objects; frequent collections take a seventh of the
 # processor time.

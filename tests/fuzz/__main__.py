@@ -1,8 +1,8 @@
 """``python -m fuzz N``: N random mechanisms, each in a random writing.
 
-Progress and failures are printed as they come, each failure with a script
-that makes it again; the summary at the end. A campaign that was stopped goes
-on where it was if it is given the same file.
+Progress and failures are printed as they come, the summary at the end. Call
+``examine(*drawn(seed))`` of ``fuzz.check`` for a seed that failed. A campaign
+that was stopped goes on where it was if it is given the same file.
 """
 import argparse
 import json
@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-from fuzz.check import Finding, drawn, examine, script, summary
+from fuzz.check import Finding, drawn, examine, summary
 
 CHUNK = 20
 REPORT = 60                     # seconds between lines
@@ -48,7 +48,8 @@ def main():
                 findings[seed] = Finding(**found)
                 print(json.dumps({'seed': seed, **found}), file=file)
                 if found['failures']:
-                    tell(seed, found['failures'])
+                    print(f'seed {seed}:', *found['failures'], *drawn(seed),
+                          sep='\n  ', flush=True)
             file.flush()
             if time.monotonic() - told > REPORT:
                 told = time.monotonic()
@@ -61,11 +62,6 @@ def main():
           f'{time.monotonic() - began:.0f} s; the slowest, {slowest}, took '
           f'{findings[slowest].seconds:.0f} s')
     return bool(failed)
-
-
-def tell(seed, failures):
-    print(f'seed {seed}:', *failures, sep='\n  ')
-    print(script(*drawn(seed), f'seed {seed}'), flush=True)
 
 
 if __name__ == '__main__':

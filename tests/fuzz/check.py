@@ -518,26 +518,6 @@ def motion(model, state):
     return [mpf(rates[u]) for u in model.u]
 
 
-# -- a script ------------------------------------------------------------
-
-SCRIPT = '''\
-# {seed}
-from fractions import Fraction
-from fuzz.check import examine
-from fuzz.mechanism import Body, Load, Mechanism, Row
-from fuzz.writing import Writing
-
-found = {found!r}
-how = {how!r}
-print(*examine(found, how).failures, sep='\\n')
-'''
-
-
-def script(found, how, seed):
-    """Run it with tests/ and the root of the repository on the path."""
-    return SCRIPT.format(found=found, how=how, seed=seed)
-
-
 def summary(findings):
     """Counts of choices, kinds and verdicts as text."""
     findings = list(findings)

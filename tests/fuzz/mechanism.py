@@ -3,8 +3,7 @@
 A :class:`Mechanism` says nothing of SymPy or of equations: it is a tree of
 bodies on joints, loads and constraint rows, with rational numbers. ``model``
 makes a SymPy model of it, ``newton`` its equations in numbers, and neither
-knows of the other. A case that fails is printed as the call that makes it
-again, ``repr``.
+knows of the other.
 """
 from dataclasses import dataclass, replace
 from fractions import Fraction as F

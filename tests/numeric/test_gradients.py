@@ -187,11 +187,8 @@ def test_period_of_a_pendulum(rows):
         [found[l] + found[x]*np.sin(amplitude),
          found[x]*length*np.cos(amplitude)], [by_length, by_amplitude],
         rtol=1e-9)
-    made = sensitivities(by=[l, x], fixed=[vx], **arguments)
-    np.testing.assert_allclose(made.events[-1].dt, found.values, rtol=1e-9)
-    np.testing.assert_allclose(      # of least norm
-        made.trajectories[0].multipliers[-1, :len(rows)],
-        simulate(**arguments).multipliers[-1], rtol=1e-7)
+    end = sensitivities(by=[l, x], fixed=[vx], **arguments).events[-1]
+    np.testing.assert_allclose(end.dt, found.values, rtol=1e-9)
 
 
 BEAD = UdwadiaKalabaMethod(PLANE, [x, y])
