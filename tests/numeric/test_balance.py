@@ -138,6 +138,7 @@ def test_what_is_not_a_number_is_a_fault(name):
     count, rows = motion.multipliers.shape
     terms = {'absolute': np.zeros(count), 'relative': np.zeros(count),
              'gradients': np.ones((count, rows)),
+             'errors': np.ones((count, rows)),
              'violations': np.zeros((count, rows)),
              'distances': np.zeros_like(motion.residuals)}
     assert balance.fault(motion, terms, 1e-8, 1e-8) is None

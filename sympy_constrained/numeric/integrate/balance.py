@@ -19,8 +19,6 @@ RESIDUAL = 1e-6
 # whose gradient is below this part of its largest one in the run does not act
 # yet, or no longer.
 NOTHING = 1e-5
-# The same for accelerations, relative to the largest one.
-FAINT = 1e-10
 TINY = np.finfo(float).tiny
 # Largest ratio of the absolute tolerance to the largest state.
 COARSE = 0.01
@@ -58,19 +56,11 @@ class Balance:
             A, b = np.abs(outputs['A']), outputs['b'][..., 0]
             products = outputs['A']*accelerations[:, None]
             size = np.abs(products).sum(axis=2) + np.abs(b)
-            rest, loaded = np.abs(products.sum(axis=2) - b), 0.
-            if (rest > RESIDUAL*size).any():        # such as at rest
-                masses = np.abs(M.diagonal(axis1=1, axis2=2))
-                loaded = product(A, np.divide(
-                    loads, masses, out=np.abs(accelerations),
-                    where=masses > 0))
-                size += NOTHING*loaded
-                size += FAINT*A.max(axis=2)*np.abs(accelerations).max(
-                    axis=1, keepdims=True)
+            rest = np.abs(products.sum(axis=2) - b)
             terms['gradients'] = A.max(axis=2)
             terms['violations'] = rest/(
-                size + NOTHING*np.maximum(size, loaded).max(
-                    axis=1, keepdims=True) + TINY)
+                size + NOTHING*size.max(axis=1, keepdims=True) + TINY)
+            terms['errors'] = rest/(terms['gradients'] + TINY)
         if not np.all(is_exact):
             terms = {name: np.where(is_exact, value.T, 0.).T
                      for name, value in terms.items()}
@@ -115,9 +105,12 @@ class Balance:
         rows = np.zeros((len(begins), 0))
         allowed = RESIDUAL + relative
         if self.has_rows and not terms['violations'].max() <= allowed.min():
-            gradients = terms['gradients']
+            gradients, lengths = terms['gradients'], ends - begins + 1
             acts = gradients > NOTHING*np.repeat(
-                most(gradients), ends - begins + 1, axis=0)
+                most(gradients), lengths, axis=0)
+            # A smaller error changes speeds by less than the tolerance.
+            acts &= ~(terms['errors'] <= np.repeat(absolute/np.maximum(
+                np.abs(t[ends] - t[begins]), TINY), lengths)[:, None])
             rows = most(np.where(acts, terms['violations'], 0.))
         found = [(np.where(largest > REST, atol, 0.)[:, None], COARSE*largest),
                  (rows, allowed), (distances[ends], drift)]
