@@ -118,6 +118,15 @@ def test_drift_is_the_largest_distance_from_the_rows_in_use():
         assert rank._drift(0., x) == pytest.approx(.01/2**.5)
 
 
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_outputs_of_one_speed_behind_a_passage(backend):
+    motion = simulate(compile_equations(UdwadiaKalabaMethod(
+        X.diff()**2/2 + X, [X], nonhol_coneqs=[T*(X.diff() - 1)]),
+        backend=backend), (-1, 1), [-1, 1], t_eval=5)
+    np.testing.assert_allclose(motion[X], motion.t, atol=1e-9)
+    assert motion.passages == pytest.approx([0], abs=1e-6)
+
+
 def turning_body(*moments):
     q = dynamicsymbols('e:4')
     N, B, O = ReferenceFrame('N'), ReferenceFrame('B'), Point('O')

@@ -105,8 +105,8 @@ class PassageFinder:
     # -- reciprocal condition --------------------------------------------
 
     def rows(self, t, x):
-        """The scaled constraint rows ``A``, shape (m, o)."""
-        part = slice(self.motion, None), slice(None, self.motion)
+        """The scaled constraint rows ``A``, shape (m, o), also of a batch."""
+        part = ..., slice(self.motion, None), slice(None, self.motion)
         return self.compiled.first_block(('W',), t, x)['W'][part]*(
             self.solver.scale[part])
 
@@ -120,7 +120,7 @@ class PassageFinder:
         """The smallest one at the nominal rank, and the largest."""
         sigma = np.linalg.svd(rows, compute_uv=False)
         rank = self.solver.rank - self.motion
-        return (sigma[rank - 1], sigma[0]) if rank > 0 else (1., 1.)
+        return (sigma[..., rank - 1], sigma[..., 0]) if rank > 0 else (1., 1.)
 
     def _ratio(self, rows):
         if rows is None:
