@@ -206,9 +206,11 @@ class Tree:
             if node and node not in joined:
                 near = dict.fromkeys(map(self.home.get, self.kinematics._tree(
                     body.masscenter, _compat.positions)))
+                is_moved = self._speeds([body])     # else it is of the ground
                 self.bodies[body] = next((other for other in near if (
-                    other in joined and all(self._moves_with(other, x)
-                                            for x in place(body) if x))), body)
+                    other in joined and (is_moved or not self._speeds([other]))
+                    and all(self._moves_with(other, x)
+                            for x in place(body) if x))), body)
 
     def _speeds(self, bodies):
         """Numbers of the speeds that move some of these bodies."""
@@ -297,11 +299,9 @@ class Tree:
         edges = _compat.positions if isinstance(location, Point) else (
             _compat.orientations)
         for near in self.kinematics._tree(location, edges):
-            for body, node in self.bodies.items():
-                if near in (body.masscenter, getattr(
-                        body, 'frame', None)) and self._moves_with(
-                            body, location):
-                    return node
+            if near in self.home and self._moves_with(
+                    self.home[near], location):
+                return self.home[near]
         raise KinematicsError(
             f"No body moves with {location}, so it is not known on which "
             "body the load there acts. Let it act at a point or frame that "
@@ -313,7 +313,7 @@ class Tree:
         motion = motion_of(kinematics, location, axes)
         w = kinematics.angular_velocity(body.frame, axes) if isinstance(
             body, RigidBody) else ZERO
-        if isinstance(location, Point):
+        if isinstance(location, Point) and body:
             w = g.added(
                 kinematics.velocity(body.masscenter, axes),
                 g.cross(w, kinematics.offset(body.masscenter, location, axes)))

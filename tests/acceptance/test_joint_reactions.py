@@ -53,8 +53,8 @@ def test_a_rod_of_two_bodies_on_an_axle(turn):
         point.set_vel(N, 0)
     A = N.orientnew('A', 'Axis', (q[0], N.z))
     B = A.orientnew('B', 'Axis', (turn*q[1], A.z))
-    bodies, axle = [Particle('far', far, m)], O.locatenew('axle', l*A.z)
-    axle.v2pt_theory(O, N, A)
+    axle, hub = O.locatenew('axle', l*A.z), O.locatenew('hub', 0)
+    bodies = [Particle(f'in {point}', point, m) for point in (far, hub)]
     for frame in A, B:
         point = O.locatenew(f'G{frame}', l*frame.x)
         point.v2pt_theory(O, N, frame)
@@ -63,8 +63,8 @@ def test_a_rod_of_two_bodies_on_an_axle(turn):
     method = UdwadiaKalabaMethod(
         N, q[:turn + 1], u[:turn + 1],
         [x.diff() - v for x, v in zip(q[:turn + 1], u)], bodies=bodies,
-        forcelist=[(axle, k*A.z)])
-    pin = 'pin', None, bodies[1], O
+        forcelist=[(axle, k*A.z), (hub, m*N.z)])
+    pin = 'pin', None, bodies[2], O
     if turn:
         with pytest.raises(KinematicsError, match='rod B moves with rod A'):
             method.joint_reactions([pin])
