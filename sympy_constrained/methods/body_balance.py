@@ -179,12 +179,12 @@ class Tree:
             body: None if getattr(body, 'frame', None) == frame and not any(
                 velocity(body.masscenter, frame)) else body
             for body in balance.system.bodies}
-        self._attach()
         self.home = {}
         for joint in self.joints:
             self.home[joint.child_point] = self.node(joint.child)
             if hasattr(joint, 'parent_point'):
                 self.home[joint.parent_point] = self.node(joint.parent)
+        self._attach()
         for body, node in self.bodies.items():
             self.home[body.masscenter] = node
             self.home[getattr(body, 'frame', body)] = node
@@ -203,24 +203,23 @@ class Tree:
             self.node(body) for joint in self.joints
             for body in (joint.parent, joint.child) if self.node(body))
         for body, node in self.bodies.items():
-            if node is None or node in joined:
-                continue
-            self.bodies[body] = next((other for other in joined if all(
-                self._moves_with(other, x) for x in place(body) if x)), body)
-            if self.bodies[body] is body and any(
-                    self._speeds(body) & self._speeds(x) for x in joined):
-                raise KinematicsError(
-                    f"{body.name} moves with other bodies, and no joint "
-                    "connects it to them, so that its weight and inertia "
-                    "would be missing. Give all joints of the mechanism.")
+            if node and node not in joined:
+                near = dict.fromkeys(map(self.home.get, self.kinematics._tree(
+                    body.masscenter, _compat.positions)))
+                is_moved = self._speeds([body])     # else it is of the ground
+                self.bodies[body] = next((other for other in near if (
+                    other in joined and (is_moved or not self._speeds([other]))
+                    and all(self._moves_with(other, x)
+                            for x in place(body) if x))), body)
 
-    def _speeds(self, body):
-        """Numbers of the speeds that move a body."""
-        return {k for x in place(body) if x for k in self.kinematics.columns(
-            motion_of(self.kinematics, x, self.balance.axes))}
+    def _speeds(self, bodies):
+        """Numbers of the speeds that move some of these bodies."""
+        return {k for body in bodies if body for x in place(body) if x
+                for k in self.kinematics.columns(motion_of(
+                    self.kinematics, x, self.balance.axes))}
 
     def _grow(self):
-        children = [self.node(joint.child) for joint in self.joints]
+        children, parts = [self.node(joint.child) for joint in self.joints], []
         for root in sorted((None, *self.bodies.values()), key=lambda x: (
                 x is not None and x in children)):
             queue = [] if root in self.beyond else [root]
@@ -230,6 +229,23 @@ class Tree:
                     ends = self.node(joint.parent), self.node(joint.child)
                     if body in ends and joint not in self.outer:
                         self._add(joint, body, ends[ends[0] is body], queue)
+            parts.append(queue)
+        self._check_parts(parts)
+
+    def _check_parts(self, parts):
+        """Raise if parts that no joint connects move with each other."""
+        seen = []
+        for part in parts:
+            speeds = self._speeds(part)
+            for other, common in seen:
+                if speeds & common and len(part) + len(other) > 2:
+                    raise KinematicsError(
+                        f"{part[-1].name} moves with {other[-1].name}, and no "
+                        "joints connect them, so that weight and inertia "
+                        "would be missing. Give all joints of the mechanism, "
+                        "and a tuple of a joint for bodies that move freely "
+                        "relative to each other.")
+            seen.append((part, speeds))
 
     def _add(self, joint, body, other, queue):
         if other in queue:
@@ -283,11 +299,9 @@ class Tree:
         edges = _compat.positions if isinstance(location, Point) else (
             _compat.orientations)
         for near in self.kinematics._tree(location, edges):
-            for body, node in self.bodies.items():
-                if near in (body.masscenter, getattr(
-                        body, 'frame', None)) and self._moves_with(
-                            body, location):
-                    return node
+            if near in self.home and self._moves_with(
+                    self.home[near], location):
+                return self.home[near]
         raise KinematicsError(
             f"No body moves with {location}, so it is not known on which "
             "body the load there acts. Let it act at a point or frame that "
@@ -299,7 +313,7 @@ class Tree:
         motion = motion_of(kinematics, location, axes)
         w = kinematics.angular_velocity(body.frame, axes) if isinstance(
             body, RigidBody) else ZERO
-        if isinstance(location, Point):
+        if isinstance(location, Point) and body:
             w = g.added(
                 kinematics.velocity(body.masscenter, axes),
                 g.cross(w, kinematics.offset(body.masscenter, location, axes)))

@@ -92,7 +92,8 @@ class Reactions:
             that are in the kinematics without an object; the ground is None.
             By default those of the System from which the method was made.
             All joints between moving bodies are needed. A body without one
-            counts to the body in which it is fixed.
+            counts to the nearest body in which it is fixed, at the point of a
+            joint to its child; what no speed moves counts to the ground.
         rows : iterable of tuples
             Where rows act that were given as expressions: ``(point,
             direction, other point)`` or ``(frame, direction, other frame)``,

@@ -188,13 +188,13 @@ def test_pictures_have_units():
 # -- what is refused --------------------------------------------------------
 
 def refused(case):
-    system = model('four_bar').system if 'row' in case else pendulum()[0]
-    options = {}
+    system = model('four_bar').system if 'row' in case else (
+        arm(3) if case == 'part' else pendulum()[0])
     if 'potential' in case:             # a weight along an axle does no work
         system.bodies[1].potential_energy = m*g*(
             l if 'constant' in case else system.q[0])
-        options['potential_energy'] = 'include'
-    method = UdwadiaKalabaMethod.from_method(system, **options)
+    method = UdwadiaKalabaMethod.from_method(
+        system, potential_energy='include')
     ground, link, *others = system.bodies
     if case == 'higher':
         method = GibbsAppellMethod.from_method(
@@ -204,12 +204,10 @@ def refused(case):
         system.add_joints(PinJoint('twins', link, twin))
         system.add_loads(Force(twin, m*g*ground.x))
         method = UdwadiaKalabaMethod.from_method(system)
-    if case == 'wrong row':
-        return method.joint_reactions(rows={0: (link.frame, ground.z)})
-    if case == 'loop':
-        return method.joint_reactions(
-            [*system.joints, ('again', ground, link, link.masscenter)])
-    return method.joint_reactions()
+    joints = {
+        'loop': [*system.joints, ('again', ground, link, link.masscenter)],
+        'part': system.joints[::2]}.get(case)       # without one between
+    return method.joint_reactions(joints, {0: 1} if 'wrong' in case else ())
 
 
 @pytest.mark.parametrize('case, error, match', [
@@ -219,6 +217,7 @@ def refused(case):
     ('constant potential', UnsupportedFeatureError, 'potential energy'),
     ('higher', UnsupportedFeatureError, 'higher order'),
     ('shared', KinematicsError, 'which rod, twin share'),
+    ('part', KinematicsError, 'link2 moves with link0, and no joints'),
     ('loop', KinematicsError, 'again closes a loop')])
 def test_refused(case, error, match):
     with pytest.raises(error, match=match):

@@ -391,14 +391,16 @@ def test_isolated_motions_and_larger_families():
 
 
 @pytest.mark.parametrize('force, stability', [
-    (x**3, 'marginal'), (x**2, 'marginal'), (0, 'stable')])
-def test_an_isolated_motion_with_a_zero_eigenvalue(force, stability):
+    (x**3, 'marginal'), (x**2, 'marginal'), (0, 'stable'),
+    (x.diff() + (.1 + .2 - .3)*x, 'marginal')])     # undamped, and rounding
+@pytest.mark.parametrize('q', [[x], [x, y]])
+def test_an_isolated_motion_with_a_zero_eigenvalue(force, stability, q):
     """The damped particle leaves zero where the force is x^3 or x^2."""
-    particle = UdwadiaKalabaMethod(
-        m*x.diff()**2/2, [x], generalized_forces=[force - x.diff()])
-    rest, = equilibria(particle, [0.], constants={m: 1})
-    assert rest.eigenvalues == pytest.approx([-1]) and (
-        rest.stability == stability)
+    forces = force - x.diff(), -y - y.diff()
+    particle = UdwadiaKalabaMethod(m*sum(v.diff()**2 for v in q)/2, q,
+                                   generalized_forces=forces[:len(q)])
+    rest, = equilibria(particle, [0.]*len(q), constants={m: 1})
+    assert rest.nullity == 1 and rest.stability == stability
 
 
 def test_singular_coordinates_hide_a_force():

@@ -23,6 +23,10 @@ STARTS = 16
 # A real part below this part of the norm of the matrix is zero, or below NOISE
 # for an eigenvalue that rounding does not amplify.
 ZERO, NOISE = 1e-7, 1e-10
+# Entries of a matrix below this part of the largest one are rounding, if below
+# its root in the balanced matrix, too: balance would make them large. Without
+# a larger rate they are compared with one.
+ROUNDED = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +131,11 @@ class SteadyMotion:
         cyclic = {compiled.states[k] for k in self.conditions.cyclic}
         rest = [i for i, x in enumerate(linear.states) if x not in cyclic]
         A = linear.A[np.ix_(rest, rest)]
-        A = dgebal(A, scale=1)[0] if rest else A
+        if rest:
+            sizes, balanced = np.abs(A), np.abs(dgebal(A, scale=1)[0])
+            A[(sizes <= ROUNDED*sizes.max()) & (
+                balanced <= ROUNDED**0.5*balanced.max(initial=1.))] = 0.
+            A = dgebal(A, scale=1)[0]
         _, sigma, vh = np.linalg.svd(A)
         return A, int(np.sum(sigma <= NULL*sigma.max(initial=0.))), vh
 
