@@ -137,6 +137,20 @@ def test_rolling_contact():
         along - 9.81*np.sin(0.3), 0, 9.81*np.cos(0.3), 0, 0, 0]), 0, CLOSE)
 
 
+def test_anchor_of_a_body_at_rest():
+    q, u = dynamicsymbols('q u')
+    N, O = ReferenceFrame('N'), Point('O')
+    B = N.orientnew('B', 'Axis', (1, N.z))
+    slider = RigidBody('slider', O.locatenew('C', q*B.x), B, m)
+    C, anchor = slider.masscenter, O.locatenew('anchor', l*N.x)
+    O.set_vel(N, 0)
+    method = UdwadiaKalabaMethod(
+        N, [q], [u], [q.diff() - u], bodies=[slider],
+        configuration_constraints=[(C, N.y, anchor)])
+    guide = method.joint_reactions([('guide', None, slider, C)])['guide']
+    assert abs(guide.force.dot(B.x).subs({m: 1, u.diff(): 1}).n()) < CLOSE
+
+
 # -- along a motion ---------------------------------------------------------
 
 def test_histories(tmp_path):
