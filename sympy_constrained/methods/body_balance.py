@@ -59,7 +59,7 @@ class Balance:
             check_frame(axes, 'Give a ReferenceFrame.')
         self.method, self.system, self.axes = method, system, axes or (
             system.frame)
-        self.kinematics = kinematics_of(system)
+        self.kinematics = kinematics_of(system, method=method)
         self.g = self.kinematics.builder
         _, self.out = system.graph.load(self.g, ('M', 'Q', 'C', 'A', 'energy'))
         self.rates = self.kinematics.declare_accelerations()

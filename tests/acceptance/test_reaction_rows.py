@@ -8,7 +8,7 @@ from sympy.physics.mechanics import (
     RigidBody, System, dynamicsymbols, inertia)
 
 from sympy_constrained import (
-    GibbsAppellMethod, PlaneSurface, PointContact, SphereSurface,
+    GibbsAppellMethod, PlaneSurface, PointContact, RouthMethod, SphereSurface,
     UdwadiaKalabaMethod)
 from sympy_constrained.errors import (
     ConstraintError, KinematicsError, MissingIngredientError,
@@ -137,18 +137,21 @@ def test_rolling_contact():
         along - 9.81*np.sin(0.3), 0, 9.81*np.cos(0.3), 0, 0, 0]), 0, CLOSE)
 
 
-def test_anchor_of_a_body_at_rest():
+@pytest.mark.parametrize('method', [UdwadiaKalabaMethod, RouthMethod])
+def test_anchor_of_a_body_at_rest(method):
     q, u = dynamicsymbols('q u')
     N, O = ReferenceFrame('N'), Point('O')
     B = N.orientnew('B', 'Axis', (1, N.z))
-    slider = RigidBody('slider', O.locatenew('C', q*B.x), B, m)
-    C, anchor = slider.masscenter, O.locatenew('anchor', l*N.x)
+    C, anchor = O.locatenew('C', q*B.x), O.locatenew('anchor', l*N.x)
     O.set_vel(N, 0)
-    method = UdwadiaKalabaMethod(
-        N, [q], [u], [q.diff() - u], bodies=[slider],
-        configuration_constraints=[(C, N.y, anchor)])
-    guide = method.joint_reactions([('guide', None, slider, C)])['guide']
-    assert abs(guide.force.dot(B.x).subs({m: 1, u.diff(): 1}).n()) < CLOSE
+    C.set_vel(N, 2*u*B.x)
+    slider = RigidBody('slider', C, B, m)
+    guide = method(
+        N, [q], [u], [q.diff() - 2*u], bodies=[slider],
+        configuration_constraints=[(C, N.y, anchor)]).joint_reactions(
+            [('guide', None, slider, C)])['guide']
+    force = guide.force.dot(B.x).subs({u.diff(): 1, q.diff().diff(): 2, m: 1})
+    assert abs(force.n()) < CLOSE
 
 
 # -- along a motion ---------------------------------------------------------
