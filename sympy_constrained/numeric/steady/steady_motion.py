@@ -12,6 +12,7 @@ from ..compiled import compile_equations
 from ..linearization import linearize
 from ..names import Names, number
 from ..sensitivity.jumps import switches
+from ..tolerances import LAST_DIGITS
 from .conditions import NULL, Conditions, cyclic_coordinates
 from .search import search
 
@@ -118,7 +119,8 @@ class SteadyMotion:
     @cached_property
     def _neighbours(self):
         """The balanced matrix of the linear motion without cyclic coordinates,
-        the number of its zero singular values, and its right singular vectors.
+        the number of its zero singular values, its right singular vectors, and
+        the size of rounding errors, which balance does not reduce.
 
         Without balance, singular values of a stiff spring hide slow motions.
         """
@@ -127,9 +129,11 @@ class SteadyMotion:
         cyclic = {compiled.states[k] for k in self.conditions.cyclic}
         rest = [i for i, x in enumerate(linear.states) if x not in cyclic]
         A = linear.A[np.ix_(rest, rest)]
+        rounding = LAST_DIGITS*np.abs(A).max(initial=0.)
         A = dgebal(A, scale=1)[0] if rest else A
         _, sigma, vh = np.linalg.svd(A)
-        return A, int(np.sum(sigma <= NULL*sigma.max(initial=0.))), vh
+        zeros = int(np.sum(sigma <= NULL*sigma.max(initial=0.)))
+        return A, zeros, vh, rounding
 
     @property
     def nullity(self) -> int:
@@ -141,7 +145,7 @@ class SteadyMotion:
         """The linear motion of neighbours, without cyclic coordinates and
         without motion along the family.
         """
-        A, zeros, vh = self._neighbours
+        A, zeros, vh, _ = self._neighbours
         zeros = zeros if self.zeros is None else self.zeros
         across = vh[:len(A) - zeros]
         return across@A@across.T
@@ -160,7 +164,7 @@ class SteadyMotion:
         doubt = ZERO*self.size*np.ones(len(values))
         np.divide(NOISE*self.size, cosines, out=doubt,
                   where=cosines*ZERO > NOISE)
-        return values[order], doubt[order]
+        return values[order], np.maximum(doubt, self._neighbours[3])[order]
 
     @property
     def growing(self) -> np.ndarray:
