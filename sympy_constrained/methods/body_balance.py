@@ -59,7 +59,7 @@ class Balance:
             check_frame(axes, 'Give a ReferenceFrame.')
         self.method, self.system, self.axes = method, system, axes or (
             system.frame)
-        self.kinematics = kinematics_of(system)
+        self.kinematics = kinematics_of(system, method=method)
         self.g = self.kinematics.builder
         _, self.out = system.graph.load(self.g, ('M', 'Q', 'C', 'A', 'energy'))
         self.rates = self.kinematics.declare_accelerations()
@@ -269,8 +269,8 @@ class Tree:
                 "of its own.")
         if location in self.home:
             return self.home[location]
-        if isinstance(location, Point) and _compat.velocity(
-                location, self.kinematics.frame) == 0:
+        if isinstance(location, Point) and not any(self.kinematics.velocity(
+                location, self.kinematics.frame)):
             return self._resting(location)
         return self._nearest(location)
 
@@ -278,6 +278,8 @@ class Tree:
         """The ground, or a body at rest that is nearer in SymPy's tree."""
         near = [x for x in self.kinematics._tree(
             location, _compat.positions) if x in self.home]
+        if near and location.pos_from(near[0]) == 0:
+            return self.home[near[0]]
         nodes = [self.home[x] for x in near]
         if None not in nodes and not any(
                 self.home.get(frame)
@@ -317,7 +319,10 @@ class Tree:
             w = g.added(
                 kinematics.velocity(body.masscenter, axes),
                 g.cross(w, kinematics.offset(body.masscenter, location, axes)))
-        return self.balance.agree(*zip(motion, w))
+        gap = g.added(motion, g.scaled(-1, w))  # zero without rows, too
+        return self.balance.agree(*(
+            (x, 0) for part in (gap, *kinematics.columns(gap).values())
+            for x in part))
 
     def reactions(self, reactions):
         """Name -> force and moment on the child.

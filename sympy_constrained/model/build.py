@@ -25,7 +25,8 @@ from .kinetics import from_bodies
 from .loads import parse_loads
 from .potential import potential_of
 from .system import ConstrainedSystem, freeze
-from .unconstrained import in_kanes_shape, in_lagranges_shape, set_to_zero
+from .unconstrained import (
+    in_kanes_shape, in_lagranges_shape, set_to_zero, speeds_of)
 from .velocity_checks import check_velocities, prepare_points
 
 # Kinetics are formed by composite bodies or by single bodies, whichever takes
@@ -376,8 +377,12 @@ def system_of(model):
         {'potential_energy': 'ignore'} if shape == 'kane' else {}))
 
 
-def kinematics_of(system, anchors=None, bind_masses=True):
-    """The kinematics of a system on a new builder."""
+def kinematics_of(system, anchors=None, bind_masses=True, method=None):
+    """The kinematics of a system on a new builder.
+
+    It knows the speeds of the user of a ``method`` that is stated in the
+    ``q'``.
+    """
     builder = GraphBuilder(system.t)
     for x in (*system.q, *system.u, *system.masses):
         builder.input(x, dynamic=True)
@@ -387,8 +392,15 @@ def kinematics_of(system, anchors=None, bind_masses=True):
     _, outputs = system.graph.load(builder, names)
     for mass, rate in zip(system.masses, outputs.get('mass_rates', ())):
         builder.bound[derivative(mass, system.t)] = rate[0]
-    return Kinematics(builder, system.frame, system.q, system.u,
-                      [rate for rate, in outputs['rates']], anchors)
+    kinematics = Kinematics(builder, system.frame, system.q, system.u,
+                            [rate for rate, in outputs['rates']], anchors)
+    shape, arguments = getattr(method, '_call', ('', {}))
+    if shape == 'kane' and 'speeds' in system.graph.outputs:
+        kinematics.given_speeds = speeds = speeds_of(arguments)
+        _, rows = system.graph.load(builder, ('speeds',))
+        builder.bound.update((x, ref) for x, (ref,) in zip(
+            speeds, rows['speeds']) if x not in system.u)
+    return kinematics
 
 
 def applied_forces(system, potential):

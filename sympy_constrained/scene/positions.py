@@ -11,7 +11,7 @@ from .. import _compat
 from ..errors import KinematicsError, MissingIngredientError, check_kind
 from ..graph import Graph, GraphBuilder, read
 from ..model.build import kinematics_of, system_of
-from ..model.call_signatures import as_dictionary, as_list
+from ..model.call_signatures import as_dictionary
 from ..model.kinematics import Kinematics
 from ..numeric.codegen.native import with_given
 from ..numeric.codegen.python_code import Generated
@@ -72,24 +72,11 @@ class Positions:
         else:
             self.bodies, self._speeds = system.bodies, system.u
             self.frame = frame or system.frame
-            self._kinematics = kinematics_of(system)
+            self._kinematics = kinematics_of(system, method=model)
             self._kinematics.frame = self.frame
         self._builder = self._kinematics.builder
-        self._bind_speeds(system, model)
         if self.frame is not None:
             self._locate(seeds, origin)
-
-    def _bind_speeds(self, system, model):
-        """The user's speeds, where the system is written in the ``q'``."""
-        shape, arguments = getattr(model, '_call', ('', {}))
-        if shape != 'kane' or 'speeds' not in system.graph.outputs:
-            return
-        _, rows = system.graph.load(self._builder, ('speeds',))
-        speeds = [x for name in ('u_ind', 'u_dependent')
-                  for x in as_list(arguments[name], name)]
-        for x, (ref,) in zip(speeds, rows['speeds']):
-            if x not in system.u:
-                self._builder.bound[x] = ref
 
     # -- what is wanted --------------------------------------------------
 

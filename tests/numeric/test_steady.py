@@ -46,11 +46,9 @@ def turns(straight):
 
 
 def test_accelerations_of_basu_mandal_chatterjee_and_papadopoulos(bicycle):
-    """Table 1 of Proc. R. Soc. A 463 (2007) 1983-2003.
-
-    Their angles are theta = yaw, psi = 90 deg - lean, phi = 180 deg + pitch,
-    psi_f = -steer; 13 digits are printed.
-    """
+    """Table 1 of Proc. R. Soc. A 463 (2007) 1983-2003 has 13 digits."""
+    # Their angles are theta = yaw, psi = 90 deg - lean, phi = 180 deg + pitch,
+    # psi_f = -steer.
     state = {'q1': 0, 'q2': pi/2 - 0.9501292851472,
              'q4': 3.1257073014894 - pi, 'q5': -0.2311385135743,
              'u1': 0.7830033527065, 'u2': -0.6068425835418,
@@ -62,15 +60,14 @@ def test_accelerations_of_basu_mandal_chatterjee_and_papadopoulos(bicycle):
     expected = {'u1': 0.8353281706379, 'u2': 7.8555281128244,
                 'u3': 1.8472554144217, 'u4': 0.1205543897884,
                 'u5': 4.6198904039403, 'u6': 2.4548072904550}
-    for name, value in expected.items():
-        assert rates[name] == pytest.approx(value, abs=2e-12)
+    assert {x: rates[x] for x in expected} == pytest.approx(expected, 0, 2e-12)
     arguments = model('bicycle').arguments
     N, hub = arguments['frame'], next(
         body.masscenter for body in arguments['bodies']
         if body.name == 'rear_wheel')
-    found = bicycle.values(hub.vel(N).dt(N).to_matrix(N))(0, at)
     np.testing.assert_allclose(     # their x and y point the other way
-        found, [0.5041626315047, 0.3449706619454, -1.4604528332980],
+        bicycle.values(hub.vel(N).dt(N).to_matrix(N))(0, at), [
+            0.5041626315047, 0.3449706619454, -1.4604528332980],
         atol=2e-12)
 
 
@@ -78,10 +75,9 @@ def test_weave_and_capsize_speeds(straight):
     """Meijaard, Papadopoulos, Ruina and Schwab (2007), full equations."""
     weave, capsize = straight.critical
     assert (weave.kind, capsize.kind) == ('hopf', 'branch')
-    assert 0.3*weave.motion['u3'] == pytest.approx(4.292382536, abs=1e-9)
-    assert 0.3*capsize.motion['u3'] == pytest.approx(6.024262015, abs=1e-9)
-    assert 0.3*np.array(straight.intervals('u3')) == pytest.approx(
-        np.array([[4.292382536, 6.024262015]]), abs=1e-9)
+    assert 0.3*np.array([*straight.intervals('u3'), [
+        weave.motion['u3'], capsize.motion['u3']]]) == pytest.approx(
+            np.array(2*[[4.292382536, 6.024262015]]), abs=1e-9)
 
 
 @pytest.mark.parametrize('lean, steer, speed, radius', [
@@ -91,11 +87,10 @@ def test_circles_of_the_bicycle(bicycle, turns, lean, steer, speed, radius):
     turn, = steady_motions(
         bicycle, {'q2': lean, 'q5': 0.3*lean, 'u1': -lean, 'u3': 20, 'u6': 17},
         fill=0, fixed=['q2'])
-    assert turn['q5'] == pytest.approx(steer, abs=1e-8)
-    assert 0.3*turn['u3'] == pytest.approx(speed, abs=1e-8)
+    assert (turn['q5'], 0.3*turn['u3'], turn.dimension) == pytest.approx(
+        (steer, speed, 1), 0, 1e-8)
     yaw, = turn.cyclic.values()
     assert abs(0.3*turn['u3']/yaw) == pytest.approx(radius, abs=1e-3)
-    assert turn.dimension == 1
     # The family from the straight motion at the capsize speed contains it.
     out = slice(turns['q2'].argmax())
     assert np.interp(lean, turns['q2'][out], turns['q5'][out]) == (
@@ -213,9 +208,7 @@ def rolling(A, C, with_path=False):
     (Rational(1, 2), 1, 1/4, False),
     (Rational(1, 4), Rational(1, 2), 1/3, True)])
 def test_a_wheel_rolls_stably_above_a_speed(A, C, part, with_path):
-    """A disc where v**2 > g r/3, a hoop where v**2 > g r/4; also through
-    redundant rows and a singular mass matrix.
-    """
+    """A disc where v**2 > g r/3, a hoop where v**2 > g r/4."""
     wheel = rolling(A, C, with_path)
     motion, = steady_motions(wheel, {'u2': 1}, fill=0, fixed=['q2', 'u2'])
     assert len(motion.cyclic) == (4 if with_path else 2)
@@ -388,6 +381,14 @@ def test_isolated_motions_and_larger_families():
                           fill=0, fixed=['theta', "psi'"], constants=TOP)
     with pytest.raises(ConstrainedDynamicsError, match='2 dimensions'):
         top.follow()
+
+
+def test_a_damper_across_a_guide_does_not_damp():
+    gap = cosine(2.2)*x + sine(2.2)*y
+    rest, = equilibria(UdwadiaKalabaMethod(
+        x.diff()**2 + y.diff()**2, [x, y], hol_coneqs=[gap + sine(gap)],
+        generalized_forces=[-gap.diff(z)*gap.diff() for z in (x, y)]), [1, 0])
+    assert rest.stability == 'marginal'
 
 
 @pytest.mark.parametrize('force, stability', [
