@@ -455,9 +455,9 @@ def reactions(result, model, state, values, answers, accelerations):
         return                          # or weights are no loads
     if len({*frames}) < len(frames) or not all(
             load.torque <= bool(found.bodies[load.body].inertia)
-            and any(load.place) for load in found.loads) or any(
+            and any(load.place[:2]) for load in found.loads) or any(
                 body.joint == 'weld' for body in found.bodies):
-        return                          # it is not clear on what loads act
+        return              # it is not clear on what loads act, as on an axle
     try:
         known = model.form(UdwadiaKalabaMethod).joint_reactions([
             (f'joint{k}', None if body.parent < 0 else
