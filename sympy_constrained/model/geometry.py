@@ -206,7 +206,8 @@ class Geometry:
                     residuals[abs(g.sub(entry, int(i == j)))] = None
         others = [k for k, node in enumerate(g.nodes)
                   if node[0] == INPUT and k not in q]
-        return [x for x in without(g, residuals, others) if x is not None]
+        return [x for x in without(g, residuals, others) if x is not None
+                ] if residuals else []
 
     def total(self, axes, parts):
         """Sum in ``axes`` of vectors, pairs of a frame and measure numbers."""
